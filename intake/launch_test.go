@@ -69,6 +69,53 @@ func TestJobsLoad(t *testing.T) {
 	}
 }
 
+// TestUnknownWords: words of a launch that may be options, and that nobody knows, are named;
+// the job says so and asks for a precision. What can be known of them is read.
+func TestUnknownWords(t *testing.T) {
+	const model = "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16"
+	const launch = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py $M --lr 1e-3 --train-iters 10 "
+	for script, want := range map[string]string{
+		"O=$(cat opts.txt)\n" + launch + "$O":                                                  "2 $(cat opts.txt)",
+		"O=`cat opts.txt`\n\n" + launch + "$O":                                                 "2 $(cat opts.txt)",
+		"mapfile -t O < f\n" + launch + "\"${O[@]}\"":                                          "2 ${O[@]}",
+		"printf -v O '%s ' --bf16\n" + launch + "$O":                                           "2 ${O}",
+		"xargs " + launch + "< args":                                                           "2 $(xargs)",
+		launch + "@args.txt":                                                                   "2 @args.txt",
+		launch + "\"$@\"":                                                                      "2 $@",
+		"torchrun --nnodes 2 pretrain_gpt.py $O $M --lr 1e-3 --train-iters 10":                 "2 $O",
+		"ssh node1 '" + launch + "--bf16'":                                                     "2 $M",
+		"O=$(cat <<EOF\n--bf16\n--swiglu\nEOF\n)\n" + launch + "$O":                            "",
+		"read -r -d '' O <<'EOF'\n--bf16\n--swiglu\nEOF\n" + launch + "$O":                     "",
+		"for e in --bf16 --swiglu; do O+=(\"$e\"); done\n" + launch + "\"${O[@]}\"":            "",
+		"ssh node1 \"cd /x && " + launch + "--bf16 --swiglu\"":                                 "",
+		"cat > run.sh <<EOF\n#!/bin/bash\n" + launch + "--bf16 --swiglu\nEOF\nsbatch run.sh\n": "",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte("M=\"" + model + "\"\n" + script + "\n")}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", script, diags)
+		}
+		got := ""
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown {
+				got += fmt.Sprint(f.Line, " ", f.Name)
+			}
+		}
+		job := string(r.Job)
+		if got != want {
+			t.Errorf("%s: named are %q, want %q", script, got, want)
+		}
+		if told := strings.Contains(job, "may be any options of the launch"); told != (want != "") {
+			t.Errorf("%s:\n%s", script, job)
+		}
+		if whole := strings.Contains(job, `"bf16"`) && strings.Contains(job, `"swiglu"`); whole != (want == "") {
+			t.Errorf("%s:\n%s", script, job)
+		}
+		if asked := strings.Contains(job, "var.precision"); asked != (want != "" && want != "2 $M") { // which stands beside --bf16
+			t.Errorf("%s:\n%s", script, job)
+		}
+	}
+}
+
 // TestParts: a script that another one reads or starts is a part of that one, in
 // whatever order they are given, and the directives say what Slurm tells them.
 func TestParts(t *testing.T) {

@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ type option struct {
 	values []shell.Word
 	line   draft.Place
 	open   bool // a value is known only when the script runs
+	own    bool // and is that of a variable which the script itself sets
 	maybe  bool // so is whether it is there
 }
 
@@ -52,13 +54,13 @@ func cut(file string, words []shell.Word) (before []shell.Word, options []option
 		case strings.HasPrefix(w.Text, "-") && err != nil && len(w.Text) > 1:
 			o := option{name: name, long: name, line: Place(file, w), maybe: w.Maybe}
 			if joined {
-				o.values, o.open = []shell.Word{{Text: value, File: w.File, Line: w.Line, Open: w.Open}}, w.Open
+				o.values, o.open, o.own = []shell.Word{{Text: value, File: w.File, Line: w.Line, Open: w.Open}}, w.Open, w.Own
 			}
 			options = append(options, o)
 		case len(options) > 0:
 			last := &options[len(options)-1]
 			last.values = append(last.values, w)
-			last.open, last.maybe = last.open || w.Open, last.maybe || w.Maybe
+			last.open, last.own, last.maybe = last.open || w.Open, last.own || w.Own, last.maybe || w.Maybe
 		}
 	}
 	if start == 0 { // no script: a program that is installed
@@ -130,4 +132,44 @@ func lookup(t *schema.Table, name string) (schema.Option, bool) {
 		}
 	}
 	return t.Lookup(found)
+}
+
+// loose takes away the words behind an option that are not among its values, as most are,
+// and that may be options themselves, which nobody knows.
+func (r *reading) loose(o *option, most int) {
+	kept := o.values[:0:0]
+	for i, w := range o.values {
+		if i >= most && most >= 0 && r.isLoose(w) || i > 0 && most < 0 && arguments(w.Text) {
+			r.unknownWord(w)
+			continue
+		}
+		kept = append(kept, w)
+	}
+	if len(kept) < len(o.values) {
+		o.values = kept
+		o.open = slices.ContainsFunc(kept, func(w shell.Word) bool { return w.Open })
+		o.own = slices.ContainsFunc(kept, func(w shell.Word) bool { return w.Own })
+	}
+}
+
+// isLoose reports a word that may stand for options: argparse reads them from @FILE where
+// a program lets it.
+func (r *reading) isLoose(w shell.Word) bool { return w.Open || strings.HasPrefix(w.Text, "@") }
+
+// arguments reports all that a script or function is called with, or what a command prints.
+func arguments(text string) bool {
+	return slices.Contains([]string{"$@", "$*", "${@}", "${*}"}, text) || strings.HasPrefix(text, "$(")
+}
+
+// unknownWord names a word of the launch that may be options. What these would set is then
+// the release's default, which the job says at its head.
+func (r *reading) unknownWord(w shell.Word) {
+	why := "only a run knows which options it stands for; what they set has the release's default here"
+	if arguments(w.Text) && !strings.HasPrefix(w.Text, "$(") {
+		why = "the script's arguments stand behind --; what options among them set has the release's default here"
+	}
+	at := Place(r.file, w)
+	r.d.Find(draft.Finding{Place: at, Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: why})
+	r.d.Note("", fmt.Sprintf("%s:%d: %s may be any options of the launch; what they set has the release's default here", at.File, at.Line, draft.Guarded("", w.Text)))
+	r.unread["training.precision"] = true // the default of which nobody trains with
 }

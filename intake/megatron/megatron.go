@@ -52,8 +52,11 @@ type reading struct {
 func Command(s *shell.Script) (shell.Command, bool) {
 	versions := megatron.Backend{}.Versions()
 	table, _ := megatron.Tables(versions[len(versions)-1])
-	best, most, fewest := shell.Command{}, 0, 0
-	for _, c := range s.Commands {
+	best, most, fewest, part := shell.Command{}, 0, 0, -1
+	for i, c := range s.Commands {
+		if k := behind(c); k > 0 && strings.HasPrefix(path.Base(c.Words[k-1].Text), "pretrain_") {
+			part = i
+		}
 		if n, others := known(table, c); n > most || n == most && others < fewest {
 			best, most, fewest = c, n, others
 		}
@@ -67,7 +70,20 @@ func Command(s *shell.Script) (shell.Command, bool) {
 		all.Line = c.Line
 	}
 	n, _ := known(table, all)
+	if part >= 0 && n >= enough { // the lists are what it does not say itself
+		all.Words = append(all.Words, s.Commands[part].Words[behind(s.Commands[part]):]...)
+	}
 	return all, n >= enough
+}
+
+// behind is where a command's words behind its program begin; 0 where it has none.
+func behind(c shell.Command) int {
+	for i, w := range slices.Backward(c.Words) {
+		if strings.HasSuffix(w.Text, ".py") {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // enough options of Megatron-LM make a launch.
@@ -121,6 +137,14 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 		r.own = r.own || !known && !fork
 	}
 	r.pretrain = slices.ContainsFunc(program, func(w shell.Word) bool { return strings.HasPrefix(path.Base(w.Text), "pretrain_") })
+	for _, w := range c.Words[len(program):] {
+		if strings.HasPrefix(w.Text, "-") {
+			break
+		}
+		if r.isLoose(w) {
+			r.unknownWord(w)
+		}
+	}
 	for i := range options {
 		r.option(&options[i])
 	}
@@ -215,6 +239,11 @@ const conditional = "it stands under a condition whose outcome is known only whe
 // option reads one option that stands on the command line.
 func (r *reading) option(o *option) {
 	entry, ok := lookup(r.table, o.name)
+	most := 1 // of an option that nobody knows
+	if ok {
+		most = entry.Count.Max
+	}
+	r.loose(o, most)
 	if w, known := former()[o.name]; known && !ok {
 		result := unknown(conditional)
 		if !o.maybe || w.Left != "" {

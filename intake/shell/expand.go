@@ -287,8 +287,19 @@ func (e *evaluator) heredoc(r *syntax.Redirect) text {
 	return t
 }
 
-// substitution evaluates the commands whose output is known: echo of words.
+// substitution evaluates the commands whose output is known: echo of words, and cat of a
+// here-document.
 func (e *evaluator) substitution(c *syntax.CmdSubst) text {
+	if len(c.Stmts) == 1 && len(c.Stmts[0].Redirs) == 1 {
+		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) == 1 && call.Args[0].Lit() == "cat" {
+			if t, ok := e.fed(c.Stmts[0]); ok {
+				for len(t) > 0 && t[len(t)-1].b == '\n' {
+					t = t[:len(t)-1]
+				}
+				return t
+			}
+		}
+	}
 	if len(c.Stmts) == 1 && len(c.Stmts[0].Redirs) == 0 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 1 && call.Args[0].Lit() == "echo" {
 			words := e.words(call.Args[1:])

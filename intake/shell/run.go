@@ -207,19 +207,6 @@ func (e *evaluator) cases(c *syntax.CaseClause) {
 	e.join(start, branches, certain)
 }
 
-// loop runs the body once; a variable over several values is open.
-func (e *evaluator) loop(c *syntax.ForClause) {
-	if words, ok := c.Loop.(*syntax.WordIter); ok {
-		items := e.words(words.Items)
-		v := unknown("${"+words.Name.Value+"}", e.line(words.Name.Pos()))
-		if len(items) == 1 {
-			v = items[0]
-		}
-		e.state.variables[words.Name.Value] = variable{text: v}
-	}
-	e.run(c.Do)
-}
-
 // while runs the body once, as something that may not happen; over arguments
 // that are known it runs as often as it takes one.
 func (e *evaluator) while(c *syntax.WhileClause) {
@@ -229,7 +216,14 @@ func (e *evaluator) while(c *syntax.WhileClause) {
 	}
 	if !readsArguments(c) || !goesOn() {
 		if !readsArguments(c) || !e.state.given {
-			e.unsure(func() { e.run(c.Do) })
+			e.unsure(func() {
+				for _, s := range c.Cond {
+					if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "read" {
+						e.stmt(s)
+					}
+				}
+				e.run(c.Do)
+			})
 		}
 		return
 	}
@@ -299,9 +293,12 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 		for _, w := range words[1:] {
 			delete(e.state.variables, w.String())
 		}
+	case valued[name] != "" && (name != "printf" || len(words) > 1 && words[1].String() == "-v"):
+		e.sets(s, name, words[1:])
 	case slices.Contains([]string{"echo", "printf", "[", "test", "true", "false", ":"}, name):
 	default:
 		e.command(words, e.line(c.Pos()))
+		e.scripted(s, name)
 	}
 }
 
@@ -460,6 +457,16 @@ func (e *evaluator) command(words []text, line int) {
 			e.nested(w)
 		}
 	}
+	if slices.Contains(farther, path.Base(words[0].String())) && !e.certain {
+		for _, w := range words[1:] {
+			if strings.ContainsAny(w.String(), " \n") {
+				e.shellOf(w, false)
+			}
+		}
+	}
+	if slices.ContainsFunc(words, func(w text) bool { return w.String() == "xargs" }) {
+		words = append(slices.Clone(words), unknown("$(xargs)", line)) // what it reads
+	}
 	place := len(e.script.Commands)
 	e.script.Commands = append(e.script.Commands, c)
 	if !e.start(words) {
@@ -489,7 +496,11 @@ func (e *evaluator) document(s *syntax.Stmt) {
 		return
 	}
 	body := e.heredoc(content)
-	e.script.Documents = append(e.script.Documents, Document{Path: e.word(to).word(), Content: body.String(), Line: e.line(content.Hdoc.Pos())})
+	d := Document{Path: e.word(to).word(), Content: body.String(), Line: e.line(content.Hdoc.Pos())}
+	e.script.Documents = append(e.script.Documents, d)
+	if isScript(d) && !e.certain {
+		e.shellOf(body, true)
+	}
 }
 
 // lists keeps the variables that hold options.

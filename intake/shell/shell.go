@@ -34,6 +34,7 @@ type Word struct {
 	Line  int
 	Open  bool // a part is known only when the script runs; it stands as it is written
 	Maybe bool // whether the word is there is known only when the script runs
+	Own   bool // it is open by a variable that the script itself sets, and no environment
 
 	// Among are the values of an open word that is a variable to which the script
 	// gives one of several; nil where it is not known which there are.

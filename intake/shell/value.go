@@ -10,6 +10,7 @@ import (
 type cell struct {
 	b                   byte
 	quoted, open, maybe bool
+	own                 bool // open, and of a variable that the script itself sets
 	line                int32
 	among               *[]string // of a variable that has one of these values
 }
@@ -22,6 +23,11 @@ func known(s string, line int) text { return made(s, cell{line: int32(line)}) }
 // unknown is what stands for something that only a run knows.
 func unknown(s string, line int) text {
 	return made(s, cell{line: int32(line), open: true, quoted: true})
+}
+
+// computed is unknown for a variable that the script itself sets.
+func computed(s string, line int) text {
+	return unknown(s, line).with(func(c *cell) { c.own = true })
 }
 
 func made(s string, like cell) text {
@@ -46,7 +52,7 @@ func (t text) any(is func(cell) bool) bool { return slices.ContainsFunc(t, is) }
 func (t text) isOpen() bool { return t.any(func(c cell) bool { return c.open || c.maybe }) }
 
 func (t text) word() Word {
-	w := Word{Text: t.String(), Open: t.any(func(c cell) bool { return c.open }), Maybe: t.any(func(c cell) bool { return c.maybe })}
+	w := Word{Text: t.String(), Open: t.any(func(c cell) bool { return c.open }), Maybe: t.any(func(c cell) bool { return c.maybe }), Own: t.any(func(c cell) bool { return c.own })}
 	if len(t) > 0 {
 		w.Line = int(t[0].line)
 		if among := t[0].among; among != nil && !t.any(func(c cell) bool { return c.among != among }) {
@@ -203,7 +209,9 @@ func join(name string, before variable, values []variable, always bool) variable
 			line = int(v.text[0].line)
 		}
 	}
-	out.text = unknown("${"+name+"}", line)
+	if out.text = unknown("${"+name+"}", line); always {
+		out.text = computed("${"+name+"}", line)
+	}
 	if always && !slices.ContainsFunc(values, func(v variable) bool {
 		return v.isList || v.text.any(func(c cell) bool { return c.maybe || c.among != nil })
 	}) {
