@@ -35,6 +35,7 @@ func TestJobsLoad(t *testing.T) {
 		{"[ -z $S ] && X=--swiglu\n" + launch + "--num-query-groups $G --group-query-attention --normalization $N --pipeline-model-parallel-size $P", []string{"--num-query-groups", "--normalization", "--pipeline-model-parallel-size"}},
 		{launch + `--data-path "${DATA[@]}"`, []string{"--data-path"}},
 		{launch + `--data-path $DATA/text --save ${RUN}/checkpoints`, nil},
+		{launch + "`# how often` \\\n --save-interval 10 --save /ck", nil},
 		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},
 		{"srun --container-image $(cat image) --container-mounts /fsx:/fsx,$PWD:/code " + launch, []string{"--container-image", "--container-mounts", "--container-mounts"}},
 		{"srun --container-image /i.sqsh --container-mounts /fsx:/fsx " + launch, nil},

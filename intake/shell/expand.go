@@ -290,6 +290,9 @@ func (e *evaluator) heredoc(r *syntax.Redirect) text {
 // substitution evaluates the commands whose output is known: echo of words, and cat of a
 // here-document.
 func (e *evaluator) substitution(c *syntax.CmdSubst) text {
+	if len(c.Stmts) == 0 { // `# a comment`
+		return nil
+	}
 	if len(c.Stmts) == 1 && len(c.Stmts[0].Redirs) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) == 1 && call.Args[0].Lit() == "cat" {
 			if t, ok := e.fed(c.Stmts[0]); ok {

@@ -112,12 +112,13 @@ func asBash(src []byte) (*syntax.File, error) {
 	return nil, errors.New("it cannot be followed")
 }
 
-// endComments takes away the backslashes at the ends of comments.
+// endComments takes away the backslashes at the ends of comments, other than of those in
+// backticks, which end there.
 func endComments(file *syntax.File, src []byte) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.Comment); ok {
 			from := int(c.Pos().Offset())
-			if end := bytes.IndexByte(src[from:], '\n'); end > 0 && src[from+end-1] == '\\' {
+			if end := bytes.IndexByte(src[from:], '\n'); end > 0 && int(c.End().Offset()) >= from+end-1 && src[from+end-1] == '\\' {
 				src[from+end-1] = ' '
 			}
 		}

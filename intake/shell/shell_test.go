@@ -45,6 +45,7 @@ func TestRead(t *testing.T) {
 		{"arithmetic", "A=4; B=$((A*2+1)); run $((B%4)) $((X+1))", "run 1 <$((X + 1))>"},
 		{"continued", "run --a 1 \\\n  --b 2", "run --a 1 --b 2"},
 		{"text over lines", "O=\"\n --a 1 \\\n --b 2\n\"\nrun $O", "run --a 1 --b 2"},
+		{"comment in a line", "A=1 # note \\\nrun --a `# all` \\\n  --b $A `# \"x\"` \\\n  --c", "run --a --b 1 --c"},
 		{"here-document in a value", "B=2; O=$(cat <<EOF\n--a 1\n--b $B\nEOF\n)\nrun $O", "run --a 1 --b 2"},
 		{"read", "read -r -d '' O <<'EOF'\n--a 1\n--b\nEOF\nread -ra L <<< \"c d\"\nrun $O ${L[1]}", "run --a 1 --b d"},
 		{"read of a file", "O=--a; read O < f; L=(--b); mapfile -t L < f; printf -v P %s 1; run $O \"${L[@]}\" $P", "run <${O}> <${L[@]}> <${P}>"},
