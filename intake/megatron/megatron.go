@@ -410,6 +410,9 @@ func (r *reading) report(o *option, to string, result outcome) {
 
 // value sets the argument that an option is.
 func (r *reading) value(o *option, argument string) outcome {
+	if o.own && o.long != "--load" { // not even a path may name it
+		return unknown("its value is known only when the script runs")
+	}
 	if read := readers()[o.long]; read != nil {
 		return read(r, o)
 	}

@@ -286,7 +286,7 @@ func (r *reading) checkpoint() {
 		first = before(load, path)
 	}
 	switch {
-	case weights != nil && legalPath(weights.first()):
+	case weights != nil && legalPath(weights.first()) && !weights.own:
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", weights.first())
 		r.reset()
