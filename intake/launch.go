@@ -146,13 +146,26 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 			continue
 		}
 		for _, c := range e.script.Commands {
-			options := settings.TitanOptions(commandLine(f.Name, c))
+			words := commandLine(f.Name, c)
+			options := settings.TitanOptions(words)
+			if options != nil {
+				in.loose(settings.Loose(words))
+			}
 			if all = append(all, options...); options != nil || slices.ContainsFunc(c.Words, isConfigured) {
 				megatron.Started(in.d, f.Name, c.Words)
 			}
 		}
 	}
 	return all
+}
+
+// loose names the words of a launch of TorchTitan that may be any options, here and at the job's head.
+func (in *intake) loose(words []settings.Word) {
+	for _, w := range words {
+		text := draft.Guarded("", w.Text)
+		in.d.Find(draft.Finding{Place: w.At, Name: text, Verdict: draft.Unknown, Why: "only a run knows which options it stands for, and these count before the file"})
+		in.d.Note("", fmt.Sprintf("%s:%d: %s may be any options of the launch, which count before the file", w.At.File, w.At.Line, text))
+	}
 }
 
 // missing names the configuration that a script starts a framework with, and that is

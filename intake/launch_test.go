@@ -380,6 +380,9 @@ func TestCommandLineOfTorchTitan(t *testing.T) {
 		{"--training.local-batch-size 3 --parallelism.tensor-parallel-degree=2 --activation-checkpoint.mode none",
 			map[string]string{"training.local_batch_size": "mapped", "parallelism.tensor_parallel_degree": "mapped", "activation_checkpoint.mode": "mapped"},
 			[]string{"micro_batch_size = 3\n", "tensor_parallel = 2\n", `recompute = "none"`}, nil},
+		{"$MORE --compile.enable $(cat options) --training.steps 20 \"$@\"",
+			map[string]string{"$MORE": "not understood", "compile.enable": "not understood", "training.steps": "mapped", "$@": "not understood"},
+			[]string{"steps = 20\n", "$@ may be any options of the launch"}, nil},
 		{"--training.steps 20 --training.steps 30", map[string]string{"training.steps": "mapped"}, []string{"= 30\n"}, []string{"= 20\n", "= 100\n"}},
 	} {
 		script := "#!/bin/bash\n#SBATCH --nodes=1\nsrun torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file $CONFIG \\\n  " + c.options + "\n"

@@ -44,11 +44,40 @@ func spelledOptions(words []Word) (all []spelledOption) {
 		if o.name = name; joined {
 			o.values = []string{value}
 		}
-		for !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "--") {
+		for !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "--") && !loose(words[i+1], len(o.values)) {
 			i++
 			o.values, o.open = append(o.values, words[i].Text), o.open || words[i].Open
 		}
 		all = append(all, o)
+	}
+	return all
+}
+
+// loose reports a word that is no value of an option with some values: it may be options
+// itself, which nobody knows.
+func loose(w Word, values int) bool {
+	return w.Open && (values > 0 || slices.Contains([]string{"$@", "$*", "${@}", "${*}"}, w.Text))
+}
+
+// Loose are the words behind a command's program that may be options and that nobody knows.
+func Loose(words []Word) (all []Word) {
+	values := -1 // of the option before; -1: before the program's
+	for i, w := range words {
+		name, _, joined := strings.Cut(w.Text, "=")
+		dashes := strings.HasPrefix(name, "--")
+		switch {
+		case strings.HasSuffix(w.Text, ".py") || i > 0 && words[i-1].Text == "-m":
+			values = 1
+		case values < 0 && !(dashes && strings.Contains(name, ".")):
+		case dashes && joined:
+			values = 1
+		case dashes:
+			values = 0
+		case loose(w, values):
+			all = append(all, w)
+		default:
+			values++
+		}
 	}
 	return all
 }
