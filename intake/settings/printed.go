@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/intake/draft"
@@ -141,7 +140,6 @@ func (r *reading) completePrinted(layers []tree.Node) {
 		d.SetNote("training.checkpoint.interval", n, "at the end alone, unless a clock says more that is not printed")
 	}
 	r.validation()
-	r.logging()
 }
 
 // experts says which layers have experts, and how many of them all tokens see.
@@ -212,22 +210,6 @@ func (r *reading) validation() {
 	perBatch := int64(float64(r.d.Int("training.global_batch_size")) / (r.number("training.local_batch_size", 1) * max(replicas, 1)))
 	if calls > 0 && perBatch > 0 && calls%perBatch == 0 {
 		r.set(block+".steps", calls/perBatch)
-	}
-}
-
-// logging reads the folder of TensorBoard and the steps that are traced.
-func (r *reading) logging() {
-	const block = "training.logging."
-	if on := r.given["metrics.enable_tensorboard"]; on.Value == true {
-		k := r.given["metrics.save_tb_folder"]
-		if path, own := strings.CutSuffix(k.Text(), "/"+TorchTitanKind); own {
-			r.d.Set(block+"tensorboard_path", path, r.at(k))
-		}
-	}
-	if on := r.given["profiler.enable_profiling"]; on.Value == true {
-		end := int64(r.number("profiler.profile_freq", 0))
-		r.set(block+"profile.start_step", end-int64(r.number("profiler.profiler_active", 1)))
-		r.set(block+"profile.end_step", end)
 	}
 }
 

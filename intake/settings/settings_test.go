@@ -76,6 +76,40 @@ frobnicate = 1
 	}
 }
 
+// TestDumpFolder: folders of TorchTitan are joined to its dump folder, and what is logged and
+// traced is what the file says, on or off.
+func TestDumpFolder(t *testing.T) {
+	const file = "[training]\nsteps = 200\n[checkpoint]\nenable = true\nfolder = \"checkpoint\"\n[metrics]\nenable_tensorboard = true\nsave_tb_folder = \"tb\"\n" +
+		"[profiling]\nenable_profiling = true\nprofile_freq = 100\n"
+	for _, c := range []struct{ job, options, want string }{
+		{"[job]\ndump_folder = \"/scratch/run1\"\n", "", "/scratch/run1/checkpoint /scratch/run1/tb 99 100"},
+		{"", "", "outputs/checkpoint outputs/tb 99 100"},
+		{"[job]\ndump_folder = \"/a\"\n", "--job.dump_folder /b --checkpoint.folder=/ck/torchtitan", "/ck /b/tb 99 100"},
+		{"", "--job.dump_folder $D --profiling.no-enable_profiling", "<nil> <nil> <nil> <nil>"},
+		{"", "--metrics.no-enable_tensorboard --profiling.profiler_active 5", "outputs/checkpoint <nil> 95 100"},
+	} {
+		o, err := TOML([]byte(file + c.job))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "train.toml", "", o, TitanOptions(words(c.options))...)
+		var got []string
+		for _, path := range []string{"checkpoint.path", "logging.tensorboard_path", "logging.profile.start_step", "logging.profile.end_step"} {
+			v, _ := d.Get("training." + path)
+			got = append(got, fmt.Sprint(v.Value))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s%s: %s, want %s", c.job, c.options, s, c.want)
+		}
+		for _, f := range d.Findings {
+			if strings.HasPrefix(f.To, "training.logging.") && !d.HasBlock(f.To) {
+				t.Errorf("%s%s: %+v, and the job does not say it", c.job, c.options, f)
+			}
+		}
+	}
+}
+
 func TestDeepSpeed(t *testing.T) {
 	n, err := tree.JSON([]byte(`{
   "train_micro_batch_size_per_gpu": 2,

@@ -401,8 +401,10 @@ func (r *reading) completeTitan() {
 	}
 	r.rate()
 	if k, ok := r.given["checkpoint.enable"]; ok && k.Value == true {
-		if f, ok := r.given["checkpoint.folder"]; ok {
-			r.set("training.checkpoint.path", strings.TrimSuffix(f.Text(), "/"+TorchTitanKind))
+		if _, ok := r.given["checkpoint.folder"]; ok {
+			if path, ok := r.dumped("checkpoint.folder"); ok {
+				r.set("training.checkpoint.path", path)
+			}
 		}
 		interval := int64(r.number("checkpoint.interval", 500))
 		if r.set("training.checkpoint.interval", interval); r.given["checkpoint.interval_type"].Text() == "seconds" {
@@ -419,7 +421,72 @@ func (r *reading) completeTitan() {
 	if !r.opened("activation_checkpoint.mode") {
 		d.Default(layout+"recompute", "selective", draft.Place{})
 	}
+	r.logging()
 	r.unsaid()
+}
+
+// text is a key's value, of the file or by default.
+func (r *reading) text(path string) string {
+	if k, ok := r.given[path]; ok {
+		return k.Text()
+	}
+	entry, _ := r.table.Lookup(path)
+	s, _ := entry.Default.(string)
+	return s
+}
+
+// dumped is the folder that a key names, less the backend's name that ndc appends: the
+// framework joins it to its dump folder, which a whole path replaces. False where only a
+// run knows it.
+func (r *reading) dumped(path string) (string, bool) {
+	folder, dump := r.text(path), "job.dump_folder"
+	if _, ok := r.table.Lookup("dump_folder"); ok { // as later releases call it
+		dump = "dump_folder"
+	}
+	if !strings.HasPrefix(folder, "/") && !strings.Contains(folder, "://") {
+		if r.opened(dump) {
+			return "", false
+		}
+		if above := strings.TrimSuffix(strings.TrimPrefix(r.text(dump), "./"), "/"); above != "" {
+			folder = above + "/" + strings.TrimPrefix(folder, "./")
+		}
+	}
+	return strings.TrimSuffix(folder, "/"+TorchTitanKind), folder != "" && !r.opened(path)
+}
+
+// tensorboard reads whether and where TensorBoard's files are written.
+func tensorboard(r *reading, _ key, u *rule) outcome {
+	if r.given["metrics.enable_tensorboard"].Value != true {
+		return left("off")
+	}
+	if _, ok := r.dumped("metrics.save_tb_folder"); !ok {
+		return unknown("its folder is known only when the script runs")
+	}
+	return outcome{to: u.Argument, why: "ndc appends /" + TorchTitanKind}
+}
+
+// traced reads which steps are traced; what has no trace says nothing of it.
+func traced(r *reading, k key, u *rule) outcome {
+	section, _, _ := strings.Cut(k.path, ".")
+	if r.given[section+".enable_profiling"].Value != true {
+		return left("off")
+	}
+	return outcome{to: u.Argument, why: "the first trace; the framework makes more"}
+}
+
+// logging says the folder of TensorBoard and the steps that are traced.
+func (r *reading) logging() {
+	const block = "training.logging."
+	if path, ok := r.dumped("metrics.save_tb_folder"); ok && r.given["metrics.enable_tensorboard"].Value == true {
+		r.d.Set(block+"tensorboard_path", path, r.at(r.given["metrics.save_tb_folder"]))
+	}
+	for _, section := range []string{"profiling", "profiler"} {
+		if on := r.given[section+".enable_profiling"]; on.Value == true && !r.opened(section+".profile_freq", section+".profiler_active") {
+			end := int64(r.number(section+".profile_freq", 0))
+			r.set(block+"profile.start_step", max(end-int64(r.number(section+".profiler_active", 1)), 0))
+			r.set(block+"profile.end_step", end)
+		}
+	}
 }
 
 // unsaid gives layout and execution what the release does where a configuration says
