@@ -125,12 +125,22 @@ func readScript(in *intake, f File) error {
 		in.d.Find(draft.Finding{Place: megatron.Place(f.Name, c.Words[0]), Name: c.Words[0].Text, Verdict: draft.Unknown, Why: "another launch was read before, and a job has one"})
 		return nil
 	}
+	for _, o := range megatron.Others(s, c) {
+		in.another(f.Name, o)
+	}
 	version := in.o.Version
 	if own != nil && version == "" {
 		version = string(own[1])
 	}
 	in.launch = megatron.Kind
 	return megatron.Read(in.d, f.Name, version, c)
+}
+
+// another names a launch of a script from which another one is read.
+func (in *intake) another(file string, o megatron.Other) {
+	read := megatron.Place(file, o.Read)
+	in.d.Find(draft.Finding{Place: megatron.Place(file, o.Word), Name: o.Program.Text, Value: draft.Guarded("", o.Word.Text), Verdict: draft.Unknown,
+		Why: fmt.Sprintf("another launch than the one with %s on line %d, which was read, and a job has one", draft.Guarded("", o.Read.Text), read.Line)})
 }
 
 // titanOptions are the options of TorchTitan on the command line of the scripts that
@@ -140,20 +150,32 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 		return nil
 	}
 	scripts := in.scripts()
+	var read []shell.Word // the options of the launch that is read
 	for _, f := range in.files {
 		e := scripts[f.Name]
 		if e.script == nil || e.part {
 			continue
 		}
-		for _, c := range e.script.Commands {
-			words := commandLine(f.Name, c)
-			options := settings.TitanOptions(words)
-			if options != nil {
+		launches := func(c shell.Command) bool {
+			return slices.ContainsFunc(c.Words, isConfigured) || settings.TitanOptions(commandLine(f.Name, c)) != nil
+		}
+		for i, c := range e.script.Commands {
+			if !launches(c) {
+				continue
+			}
+			options := c.Words[max(slices.IndexFunc(c.Words, isSection), 0):]
+			switch word, other, differ := megatron.Differ(options, read); {
+			case slices.ContainsFunc(e.script.Commands[i+1:i+1+c.Inner], launches): // a script that starts it
+			case read == nil:
+				read = options
+				words := commandLine(f.Name, c)
 				in.loose(settings.Loose(words))
+				all = append(all, settings.TitanOptions(words)...)
+			case differ:
+				in.another(f.Name, megatron.Other{Program: c.Words[0], Word: word, Read: other})
+				continue
 			}
-			if all = append(all, options...); options != nil || slices.ContainsFunc(c.Words, isConfigured) {
-				megatron.Started(in.d, f.Name, c.Words)
-			}
+			megatron.Started(in.d, f.Name, c.Words)
 		}
 	}
 	return all
@@ -199,6 +221,12 @@ func (in *intake) missing() string {
 	return ""
 }
 
+// isSection reports an option of a section of TorchTitan's configuration.
+func isSection(w shell.Word) bool {
+	name, _, _ := strings.Cut(w.Text, "=")
+	return strings.HasPrefix(name, "--") && strings.Contains(name, ".")
+}
+
 // isConfigured reports the option of TorchTitan that names its configuration.
 func isConfigured(w shell.Word) bool {
 	name, _, _ := strings.Cut(w.Text, "=")
@@ -237,9 +265,15 @@ func commandLine(file string, c shell.Command) []settings.Word {
 // deepSpeed reads the line that starts DeepSpeed, and the configuration that the
 // script writes for it.
 func (in *intake) deepSpeed(file string, s *shell.Script) error {
+	isProgram := func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }
+	var read []shell.Word // the program of the launch that is read, with its options
 	for _, c := range s.Commands {
-		if settings.Launcher(in.d, file, commandLine(file, c)) {
-			break
+		program := c.Words[max(slices.IndexFunc(c.Words, isProgram), 0):]
+		switch word, other, differ := megatron.Differ(program, read); {
+		case read == nil && settings.Launcher(in.d, file, commandLine(file, c)):
+			read = program
+		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c)):
+			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
 		}
 	}
 	for _, doc := range s.Documents {

@@ -120,6 +120,49 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
+// TestSeveralLaunches: a script's launches besides the one that is read are named, where they
+// say something else and are none of another node, or of a script that starts it.
+func TestSeveralLaunches(t *testing.T) {
+	const options = "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --bf16"
+	const launch = "torchrun --nproc-per-node 8 pretrain_gpt.py " + options
+	const titan = "torchrun --nproc-per-node 8 -m torchtitan.train --job.config_file a.toml --training.steps "
+	for script, want := range map[string]string{
+		launch + " --lr 1e-3 --save /ck/1\n" + launch + " --lr 1e-3 --save /ck/2 --load /ck/1":                                                        "1 pretrain_gpt.py /ck/1: 2",
+		"f() {\n" + launch + " --lr $1\n}\nf 1e-3\nf 2e-3":                                                                                            "5 pretrain_gpt.py 2e-3: 4",
+		launch + " --lr 1e-3\npython convert.py --saver x " + options:                                                                                 "",
+		"if [ $R = 0 ]; then torchrun --node-rank 0 pretrain_gpt.py " + options + "\nelse torchrun --node-rank 1 pretrain_gpt.py " + options + "\nfi": "",
+		"bash in.sh " + options: "",
+		"deepspeed --num_gpus 8 a.py --x 1\ndeepspeed --num_gpus 4 a.py --x 1\ndeepspeed --num_gpus 8 a.py --x 2": "3 deepspeed 2: 1",
+		titan + "10\n" + titan + "20":  "2 torchrun 20: 1",
+		titan + "10\n" + titan + "10":  "",
+		titan + "10\nbash t.sh 10 --a": "",
+	} {
+		files := []File{{Name: "run.sh", Content: []byte(script + "\n")}, {Name: "in.sh", Content: []byte("python pretrain_gpt.py \"$@\" --lr 1e-3\n")}}
+		if strings.Contains(script, "deepspeed") {
+			files[1] = File{Name: "ds.json", Content: []byte(`{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}}`)}
+		}
+		if strings.Contains(script, "titan") {
+			files[1] = File{Name: "a.toml", Content: []byte("[training]\nsteps = 5\n[metrics]\nlog_freq = 1\n")}
+		}
+		r, diags := Import(files, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", script, diags)
+		}
+		got := ""
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown && strings.HasPrefix(f.Why, "another launch") {
+				got += fmt.Sprint(f.Line, " ", f.Name, " ", f.Value, ": ", regexp.MustCompile(`line (\d+)`).FindStringSubmatch(f.Why)[1])
+			}
+		}
+		if got != want {
+			t.Errorf("%s:\nnamed is %q, want %q", script, got, want)
+		}
+		if strings.Contains(script, "titan") && !strings.Contains(string(r.Job), "= 10\n") {
+			t.Errorf("%s:\n%s", script, r.Job)
+		}
+	}
+}
+
 // TestParts: a script that another one reads or starts is a part of that one, in
 // whatever order they are given, and the directives say what Slurm tells them.
 func TestParts(t *testing.T) {

@@ -86,6 +86,44 @@ func behind(c shell.Command) int {
 	return 0
 }
 
+// Other is a launch of a script beside the one that is read: where they differ first.
+type Other struct{ Program, Word, Read shell.Word }
+
+// Others are the launches of a script besides one of its commands, which say something else.
+func Others(s *shell.Script, read shell.Command) (all []Other) {
+	at := slices.IndexFunc(s.Commands, func(c shell.Command) bool { return len(c.Words) > 0 && &c.Words[0] == &read.Words[0] })
+	versions := megatron.Backend{}.Versions()
+	table, _ := megatron.Tables(versions[len(versions)-1])
+	for i, c := range s.Commands {
+		if at < 0 || i == at || at > i && at <= i+c.Inner || i > at && i <= at+read.Inner || behind(c) == 0 {
+			continue
+		}
+		program := c.Words[behind(c)-1]
+		n, others := known(table, c)
+		if name := path.Base(program.Text); n < enough || others > 0 && !strings.HasPrefix(name, "pretrain_") && behind(read) > 0 && name != path.Base(read.Words[behind(read)-1].Text) {
+			continue // a tool, such as one that converts checkpoints
+		}
+		if word, other, differ := Differ(c.Words[behind(c):], read.Words[behind(read):]); differ {
+			all = append(all, Other{program, word, other})
+		}
+	}
+	return all
+}
+
+// Differ is where the words of two commands differ first.
+func Differ(a, b []shell.Word) (shell.Word, shell.Word, bool) {
+	for i := range min(len(a), len(b)) {
+		if a[i].Text != b[i].Text {
+			return a[i], b[i], true
+		}
+	}
+	if len(a) == len(b) || len(a) == 0 || len(b) == 0 {
+		return shell.Word{}, shell.Word{}, false
+	}
+	last := min(len(a), len(b))
+	return a[min(last, len(a)-1)], b[min(last, len(b)-1)], true
+}
+
 // enough options of Megatron-LM make a launch.
 const enough = 5
 

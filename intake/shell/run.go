@@ -472,6 +472,7 @@ func (e *evaluator) command(words []text, line int) {
 	if !e.start(words) {
 		words = apart(words)
 	}
+	e.script.Commands[place].Inner = len(e.script.Commands) - place - 1
 	for _, w := range words {
 		e.script.Commands[place].Words = append(e.script.Commands[place].Words, w.word())
 	}

@@ -47,6 +47,7 @@ type Command struct {
 	File   string // as of a word
 	Line   int
 	Offset int // in the file, in bytes, of the call; of the call that contains it for one in a value
+	Inner  int // how many commands behind it are those of a script that it starts
 }
 
 // Export is a variable that programs would see.
