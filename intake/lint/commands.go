@@ -18,6 +18,12 @@ func checkCommands(s *script) {
 			s.report(NoWait, s.of(c.expr.Args[0]), "The step runs in the background, and the script ends without waiting for it. Slurm then ends the job with all of its steps. Put wait at the end of the script.")
 		}
 	}
+	syntax.Walk(s.file, func(n syntax.Node) bool {
+		if d, ok := n.(*syntax.DeclClause); ok {
+			s.declared(d)
+		}
+		return true
+	})
 }
 
 var optionWord = regexp.MustCompile(`^--?[A-Za-z][A-Za-z0-9_-]*(=|$)`)
@@ -85,6 +91,19 @@ func (s *script) spaced(c *call) {
 		return
 	}
 	s.report(SpacedAssignment, s.of(c.expr), fmt.Sprintf("With a blank before =, bash runs %s as a command, which does not exist, and sets nothing. Write %s=… without blanks.", name, name))
+}
+
+// declared finds export NAME = VALUE, and its like.
+func (s *script) declared(d *syntax.DeclClause) {
+	for i, a := range d.Args {
+		if i == 0 || a.Name != nil || a.Value == nil || len(a.Value.Parts) == 0 || d.Args[i-1].Name == nil || !d.Args[i-1].Naked {
+			continue
+		}
+		if lit, ok := a.Value.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "=") {
+			name, command := d.Args[i-1].Name.Value, d.Variant.Value
+			s.report(SpacedAssignment, s.of(d), fmt.Sprintf("With a blank before =, %s takes what follows for names of variables, and sets nothing. Write %s %s=… without blanks.", command, command, name))
+		}
+	}
 }
 
 // defines reports whether the script has a function of this name.

@@ -58,6 +58,7 @@ func TestVariants(t *testing.T) {
 		{"a trap of another signal", head + "#SBATCH --nodes=1\n#SBATCH --signal=TERM@60\ntrap 'rm -rf tmp' EXIT\n" + step + "python train.py\n", nil},
 		{"steps in the background that a loop waits for", head + "#SBATCH --nodes=1\nsrun python train.py &\nwhile kill -0 $!; do sleep 1; done\n", nil},
 		{"a blank behind the backslash", head + "srun \\ \n  python train.py\n", []diag.ID{BrokenCommand}},
+		{"blanks in declarations", head + "export WORLD_SIZE = 32\ndeclare -i N =4\nreadonly A B=1 C\nexport D= E\nf() { local x = 3; }\nsrun python train.py \"$N\" $x\n", []diag.ID{SpacedAssignment, SpacedAssignment, SpacedAssignment}},
 		{"comments in backticks", head + "srun `# one` \\\n  python train.py `# two` \\\n  --x 1\n", nil},
 		{"options in a list with a comment", head + "a=(\n  --x 1 # one\n  # --y 2\n)\ntorchrun --nproc-per-node 8 train.py \"${a[@]}\"\n", nil},
 		{"an export by name", head + "NCCL_DEBUG=INFO\nexport NCCL_DEBUG\ntorchrun --nproc-per-node 8 train.py\n", nil},
