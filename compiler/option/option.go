@@ -47,6 +47,7 @@ type Row struct {
 	// Absent are words of the field that the language does not take, and why.
 	Absent   map[string]string
 	Min, Max int    // of Count and Counts; Max 0: no upper bound
+	Idle     bool   // a plan in which it does not apply has "", "none" or 0 for it
 	Doc      string // for the language reference
 	Numerics bool   // another value rounds otherwise, so that another model is learned
 
@@ -88,6 +89,14 @@ func (r *Row) Split(value string) []string {
 	}
 	return strings.Split(value, PartSeparator)
 }
+
+// Takes reports whether a word is one of Values, or parts of one as plans spell them.
+func (r *Row) Takes(word string) bool {
+	return slices.Contains(r.Values, word) || word != "" && Join(r.Parts, r.Split(word)) == word
+}
+
+// Allows reports whether a number is within the row's bounds.
+func (r *Row) Allows(n int64) bool { return n >= int64(r.Min) && (r.Max == 0 || n <= int64(r.Max)) }
 
 // JSON is the row's name in a plan's JSON.
 func (r *Row) JSON() string { return strings.ReplaceAll(r.Name, ".", "_") }

@@ -36,7 +36,7 @@ var Axes = []Axis{
 		Value:     func(l *plan.Layout) any { return &l.VirtualPipeline },
 		Choice:    func(c *job.LayoutConstraints) any { return &c.VirtualPipeline },
 	}, {
-		Row: Row{Name: "pipeline_schedule", Kind: Name, Doc: "Order of forward and backward passes.",
+		Row: Row{Name: "pipeline_schedule", Kind: Name, Idle: true, Doc: "Order of forward and backward passes.",
 			Values: []string{"gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv", "dualpipev"},
 			Absent: map[string]string{"dualpipe": "No framework runs dualpipe, which keeps every stage on two ranks; dualpipev keeps it on one."}},
 		Value:  func(l *plan.Layout) any { return &l.PipelineSchedule },
@@ -96,12 +96,12 @@ var Axes = []Axis{
 		Value:     func(l *plan.Layout) any { return &l.RecomputeModules },
 		Choice:    func(c *job.LayoutConstraints) any { return &c.RecomputeModules },
 	}, {
-		Row:       Row{Name: "recompute_method", Kind: Name, Values: []string{"uniform", "block"}, Doc: "Which layers full recompute takes."},
+		Row:       Row{Name: "recompute_method", Kind: Name, Idle: true, Values: []string{"uniform", "block"}, Doc: "Which layers full recompute takes."},
 		FreedWith: "recompute",
 		Value:     func(l *plan.Layout) any { return &l.RecomputeMethod },
 		Choice:    func(c *job.LayoutConstraints) any { return &c.RecomputeMethod },
 	}, {
-		Row:       Row{Name: "recompute_layers", Kind: Count, Min: 1, Doc: "Layers per chunk (block) or per group (uniform)."},
+		Row:       Row{Name: "recompute_layers", Kind: Count, Idle: true, Min: 1, Doc: "Layers per chunk (block) or per group (uniform)."},
 		FreedWith: "recompute",
 		Value:     func(l *plan.Layout) any { return &l.RecomputeLayers },
 		Choice:    func(c *job.LayoutConstraints) any { return &c.RecomputeLayers },
@@ -184,12 +184,12 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.Compile },
 		Choice: func(x *job.Execution) any { return &x.Compile },
 	}, {
-		Row: Row{Name: "moe_dispatcher", Kind: Name, Always: true, Values: []string{"allgather", "alltoall", "deepep", "hybridep"}, Doc: "How tokens reach their experts.",
+		Row: Row{Name: "moe_dispatcher", Kind: Name, Idle: true, Always: true, Values: []string{"allgather", "alltoall", "deepep", "hybridep"}, Doc: "How tokens reach their experts.",
 			Words: "%s dispatcher", Place: 4},
 		Value:  func(x *plan.Execution) any { return &x.MoEDispatcher },
 		Choice: func(x *job.Execution) any { return &x.MoEDispatcher },
 	}, {
-		Row: Row{Name: "context_parallel_type", Kind: Name, Values: []string{"ring", "all_gather", "ulysses", "hierarchical"},
+		Row: Row{Name: "context_parallel_type", Kind: Name, Idle: true, Values: []string{"ring", "all_gather", "ulysses", "hierarchical"},
 			Doc: "How context-parallel ranks exchange keys and values.", Words: "%s context parallelism", Place: 4},
 		Value:  func(x *plan.Execution) any { return &x.ContextParallelType },
 		Choice: func(x *job.Execution) any { return &x.ContextParallelType },
@@ -202,7 +202,7 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.FullySharded },
 		Choice: func(x *job.Execution) any { return &x.FullySharded },
 	}, {
-		Row: Row{Name: "shard_buffers", Kind: Name, Values: []string{"dynamic", "double", "registered"}, Plain: "dynamic",
+		Row: Row{Name: "shard_buffers", Kind: Name, Idle: true, Values: []string{"dynamic", "double", "registered"}, Plain: "dynamic",
 			Doc:   "Where `fully_sharded` gathers and reduces: in memory of the moment, in two buffers that stay, or in two that NCCL has registered.",
 			Words: "%s buffers of shards", Quiet: "dynamic", Place: 5},
 		Value:  func(x *plan.Execution) any { return &x.ShardBuffers },

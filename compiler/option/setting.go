@@ -40,7 +40,7 @@ func (o *Option) Setting(text string) (Setting, error) {
 	case Count:
 		s.number, err = strconv.Atoi(text)
 	default:
-		if s.name = text; !slices.Contains(o.Values, text) && (text == "" || Join(o.Parts, o.Split(text)) != text) {
+		if s.name = text; !o.Takes(text) {
 			err = fmt.Errorf("%s has no value %q", o.Name, text)
 		}
 	}

@@ -3,6 +3,7 @@ package lock
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,11 +58,22 @@ func drawPlan(t *rapid.T) Plan {
 func draw(t *rapid.T, r *option.Row, pointer any) {
 	switch p := pointer.(type) {
 	case *int:
-		*p = rapid.IntRange(0, 1<<20).Draw(t, r.Name)
+		most := 1 << 20
+		if r.Max > 0 {
+			most = r.Max
+		}
+		*p = rapid.IntRange(r.Min, most).Draw(t, r.Name)
 	case *bool:
 		*p = rapid.Bool().Draw(t, r.Name)
 	case *string:
-		*p = rapid.SampledFrom(append([]string{""}, r.Values...)).Draw(t, r.Name)
+		words := slices.Clone(r.Values)
+		if r.Idle {
+			words = append(words, "")
+		}
+		if len(r.Parts) > 0 {
+			words = append(words, option.Join(r.Parts, r.Parts[1:3]))
+		}
+		*p = rapid.SampledFrom(words).Draw(t, r.Name)
 	case *[]int:
 		*p = rapid.SliceOfN(rapid.IntRange(0, 100), 0, 9).Draw(t, r.Name)
 	case *plan.Modules:
@@ -112,12 +124,77 @@ func TestParse(t *testing.T) {
 		strings.Replace(entry, `  inputs        = "00"`, "", 1),
 		strings.Replace(entry, `"0.1.0"`, `"${a}"`, 1),
 		entry + entry,
+		entry + `foo "x" {}`,
+		entry + "weather = 3",
+		strings.Replace(entry, "  layout {", "  forecast {}\n  layout {", 1),
+		strings.Replace(entry, "  layout {", "  layout {\n    tensor_parallel = 4\n  }\n  layout {", 1),
 		"plan {",
 		"\xff",
 	} {
 		if _, diags := Parse([]byte(text), Name); !diags.HasErrors() || diags[0].Range.Filename != Name {
 			t.Errorf("%q is read: %v", text, diags)
 		}
+	}
+}
+
+// TestValues: a word or number that no plan has for its axis or option is an
+// error at its place, with the word that was meant.
+func TestValues(t *testing.T) {
+	whole := func() string {
+		f := &File{}
+		p := Plan{Job: "a", Backend: "megatron", SinceVersion: "0.1.0", Inputs: "00"}
+		for i := range option.Axes {
+			least(&option.Axes[i].Row, option.Axes[i].Value(&p.Choice.Layout))
+		}
+		for i := range option.Options {
+			least(&option.Options[i].Row, option.Options[i].Value(&p.Choice.Execution))
+		}
+		f.Put(p)
+		return string(f.Bytes())
+	}()
+	if _, diags := Parse([]byte(whole), Name); len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	for name, c := range map[string]struct{ value, want string }{
+		"tensor_parallel":       {`0`, "0 is no value of tensor_parallel."},
+		"zero_stage":            {`4`, "4 is no value of zero_stage."},
+		"stage_layers":          {`[1, -1]`, "This is no value of stage_layers."},
+		"pipeline_schedule":     {`"dualpipe"`, `"dualpipe" is no value of pipeline_schedule. Did you mean "dualpipev"?`},
+		"recompute":             {`""`, `"" is no value of recompute.`},
+		"recompute_modules":     {`["mpl"]`, `"mpl" is no value of recompute_modules. Did you mean "mlp"?`},
+		"recompute_method":      {`"blok"`, `"blok" is no value of recompute_method. Did you mean "block"?`},
+		"recompute_layers":      {`-1`, "This is no value of recompute_layers."},
+		"attention":             {`"flassh"`, `"flassh" is no value of attention. Did you mean "flash"?`},
+		"gradient_dtype":        {`"fp16"`, `"fp16" is no value of gradient_dtype.`},
+		"optimizer_state_dtype": {`"foo"`, `"foo" is no value of optimizer_state_dtype.`},
+		"cross_entropy":         {`""`, `"" is no value of cross_entropy.`},
+		"cuda_graphs":           {`"moe_router+attention"`, `"moe_router+attention" is no value of cuda_graphs.`},
+		"moe_dispatcher":        {`"all_to_all"`, `"all_to_all" is no value of moe_dispatcher. Did you mean "alltoall"?`},
+		"context_parallel_type": {`"zzz"`, `"zzz" is no value of context_parallel_type.`},
+		"shard_buffers":         {`"duoble"`, `"duoble" is no value of shard_buffers. Did you mean "double"?`},
+		"sharp":                 {`""`, `"" is no value of sharp.`},
+		"zero_hpz_partition":    {`0`, "0 is no value of zero_hpz_partition."},
+	} {
+		line := regexp.MustCompile(`(?m)^( +` + name + ` +)= .*$`)
+		text := line.ReplaceAllString(whole, "${1}= "+c.value)
+		_, diags := Parse([]byte(text), Name)
+		if len(diags) != 1 || !strings.HasPrefix(diags[0].Detail, c.want+" ndc writes") {
+			t.Errorf("%s = %s: %v", name, c.value, diags)
+			continue
+		}
+		if at := strings.Split(text, "\n")[diags[0].Range.Start.Line-1]; !line.MatchString(at) {
+			t.Errorf("%s = %s is reported at %q", name, c.value, at)
+		}
+	}
+}
+
+// least is a value that plans have for a row: the first word or the least number.
+func least(r *option.Row, pointer any) {
+	switch p := pointer.(type) {
+	case *int:
+		*p = r.Min
+	case *string:
+		*p = r.Values[0]
 	}
 }
 
@@ -210,11 +287,8 @@ func FuzzParse(f *testing.F) {
 		if diags.HasErrors() {
 			return
 		}
-		for i := range file.Plans {
-			file.Plans[i].Choice.Open = nil
-		}
 		again, diags := Parse(file.Bytes(), Name)
-		if diags.HasErrors() || len(again.Plans) != len(file.Plans) {
+		if diff := cmp.Diff(file, again); diags.HasErrors() || diff != "" {
 			t.Errorf("%q is read and written as %q: %v", text, file.Bytes(), diags)
 		}
 	})
@@ -225,8 +299,15 @@ func FuzzParse(f *testing.F) {
 func TestManyPlans(t *testing.T) {
 	f := &File{}
 	for i := range 800 {
-		f.Plans = append(f.Plans, Plan{Job: fmt.Sprintf("sweep-%04d", i), Backend: "megatron", SinceVersion: "0.1.0", Inputs: "00",
-			Choice: plan.Choice{Layout: plan.Layout{StageLayers: slices.Repeat([]int{2}, 32)}}})
+		p := Plan{Job: fmt.Sprintf("sweep-%04d", i), Backend: "megatron", SinceVersion: "0.1.0", Inputs: "00"}
+		for k := range option.Axes {
+			least(&option.Axes[k].Row, option.Axes[k].Value(&p.Choice.Layout))
+		}
+		for k := range option.Options {
+			least(&option.Options[k].Row, option.Options[k].Value(&p.Choice.Execution))
+		}
+		p.Choice.Layout.StageLayers = slices.Repeat([]int{2}, 32)
+		f.Plans = append(f.Plans, p)
 	}
 	text := f.Bytes()
 	if len(text) < 1<<20 {

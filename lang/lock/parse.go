@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -35,7 +36,12 @@ func Parse(src []byte, name string) (*File, diag.List) {
 			r.plan(b)
 		case "module":
 			r.module(b)
+		default:
+			r.fail(b.TypeRange, "There is no block %q in a lock.%s", b.Type, diag.DidYouMean(b.Type, []string{"plan", "module"}))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
+		r.fail(body.Attributes[name].NameRange, "There is no argument %q outside of a block.", name)
 	}
 	if r.diags.HasErrors() {
 		return nil, r.diags
@@ -95,18 +101,24 @@ func (r *reader) plan(b *hclsyntax.Block) {
 	}
 	p.SinceVersion, p.Inputs = r.text(b, "since_version"), r.text(b, "inputs")
 	known := map[string]bool{}
-	for _, n := range b.Body.Blocks {
+	for i, n := range b.Body.Blocks {
+		if slices.ContainsFunc(b.Body.Blocks[:i], func(o *hclsyntax.Block) bool { return o.Type == n.Type }) {
+			r.fail(n.TypeRange, "There are two blocks %q in a plan.", n.Type)
+			continue
+		}
 		switch n.Type {
 		case "layout":
 			for i := range option.Axes {
 				a := &option.Axes[i]
-				known[a.Name] = r.value(n, a.JSON(), a.Value(&p.Choice.Layout))
+				known[a.Name] = r.row(n, &a.Row, a.Value(&p.Choice.Layout))
 			}
 		case "execution":
 			for i := range option.Options {
 				o := &option.Options[i]
-				known[o.Name] = r.value(n, o.JSON(), o.Value(&p.Choice.Execution))
+				known[o.Name] = r.row(n, &o.Row, o.Value(&p.Choice.Execution))
 			}
+		default:
+			r.fail(n.TypeRange, "There is no block %q in a plan.%s", n.Type, diag.DidYouMean(n.Type, []string{"layout", "execution"}))
 		}
 	}
 	for i := range option.Axes {
@@ -153,6 +165,43 @@ func (r *reader) text(b *hclsyntax.Block, name string) string {
 		r.fail(b.DefRange(), "The argument %q is missing.", name)
 	}
 	return s
+}
+
+// row reads the value of an axis or option into the place that a pointer leads
+// to, which has its zero, and reports whether it is there.
+func (r *reader) row(b *hclsyntax.Block, row *option.Row, pointer any) bool {
+	a := b.Body.Attributes[row.JSON()]
+	if a == nil {
+		return false
+	}
+	idle := reflect.ValueOf(pointer).Elem()
+	return !r.allowed(row, a.Expr, idle) || r.value(b, row.JSON(), pointer)
+}
+
+// allowed holds a value, or each of a list, to what plans have for the row: its
+// words and bounds, and where it need not apply, the zero. What is of another type
+// is left to value.
+func (r *reader) allowed(row *option.Row, expr hclsyntax.Expression, idle reflect.Value) bool {
+	if list, ok := expr.(*hclsyntax.TupleConsExpr); ok {
+		return !slices.ContainsFunc(list.Exprs, func(e hclsyntax.Expression) bool { return !r.allowed(row, e, idle) })
+	}
+	v, _ := literal(expr)
+	if row.Idle && v != nil && fmt.Sprint(v) == fmt.Sprint(idle) {
+		return true
+	}
+	switch v := v.(type) {
+	case string:
+		if words := row.Values; words != nil && !row.Takes(v) {
+			r.fail(expr.Range(), "%q is no value of %s.%s", v, row.JSON(), diag.DidYouMean(v, words))
+			return false
+		}
+	case int64:
+		if (row.Kind == option.Count || row.Kind == option.Counts) && !row.Allows(v) {
+			r.fail(expr.Range(), "%d is no value of %s.", v, row.JSON())
+			return false
+		}
+	}
+	return true
 }
 
 // value reads an argument into the place that a pointer leads to, and reports

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -50,11 +51,17 @@ func (p *Plan) write(to *hclwrite.Body) {
 	body.AppendNewline()
 	layout := body.AppendNewBlock("layout", nil).Body()
 	for i := range option.Axes {
+		if slices.Contains(p.Choice.Open, option.Axes[i].Name) {
+			continue // its zero would be read as what was chosen
+		}
 		layout.SetAttributeValue(option.Axes[i].JSON(), valueOf(option.Axes[i].Value(&p.Choice.Layout)))
 	}
 	body.AppendNewline()
 	execution := body.AppendNewBlock("execution", nil).Body()
 	for i := range option.Options {
+		if slices.Contains(p.Choice.Open, option.Options[i].Name) {
+			continue
+		}
 		execution.SetAttributeValue(option.Options[i].JSON(), valueOf(option.Options[i].Value(&p.Choice.Execution)))
 	}
 }
