@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
@@ -38,9 +39,13 @@ func (c *compiled) keep(locked *lock.Plan) {
 		c.lock.note = told("the job has changed", c.plan, &locked.Choice)
 		return
 	}
-	kept, why, err := compiler.Keep(signals.context(), c.job, c.target, c.plan, &locked.Choice, locked.SinceVersion)
-	if err != nil {
-		signals.wait()
+	var kept *plan.Plan
+	why := c.refused(&locked.Choice)
+	if why == "" {
+		var err error
+		if kept, why, err = compiler.Keep(signals.context(), c.job, c.target, c.plan, &locked.Choice, locked.SinceVersion); err != nil {
+			signals.wait()
+		}
 	}
 	if kept != nil {
 		c.plan = kept
@@ -50,6 +55,28 @@ func (c *compiled) keep(locked *lock.Plan) {
 	c.lock.misfit.Warn(IDLockMisfit, c.job.Sources.Range("backend"), "The locked choice does not fit any more",
 		fmt.Sprintf("%s has a layout for %s on %s, chosen by ndc %s: %s. It is chosen anew. A checkpoint of the run may need another layout than it was saved with; with the old version of ndc the old files are built.",
 			lock.Name, c.job.Folder, c.job.Backend.Kind, locked.SinceVersion, why))
+}
+
+// refused says why the backend does not take an option of a locked choice, as if
+// the job asked for it; "" where it takes all. What would be chosen now it takes.
+func (c *compiled) refused(locked *plan.Choice) string {
+	asked := *c.job
+	for i := range option.Options {
+		o := &option.Options[i]
+		if slices.Contains(locked.Open, o.Name) || o.IsSet(&asked.Execution) || o.Same(&locked.Execution, &c.plan.Execution) {
+			continue
+		}
+		if s, err := o.Setting(o.Text(&locked.Execution)); err == nil && s.Used() {
+			s.Pin(&asked.Execution)
+		}
+	}
+	_, diags := find(&asked).Target(&asked)
+	for _, d := range diags {
+		if d.Severity == diag.Error {
+			return strings.TrimSuffix(d.Detail, ".")
+		}
+	}
+	return ""
 }
 
 // isKept reports whether the plan is the locked choice, for the job that it was
