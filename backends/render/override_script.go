@@ -14,7 +14,7 @@ import (
 // script checks that text is a complete script in which quoted values stand
 // outside of quotes, and fills them in.
 func (o *override) script(text string) (string, error) {
-	if strings.HasSuffix(strings.TrimRight(text, "\n"), `\`) {
+	if takesInNext(text) {
 		return "", &OverrideError{Problem: "its last line ends with a backslash, which would take in the line behind it"}
 	}
 	tree, err := ParseShell([]byte(text))

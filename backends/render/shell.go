@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -205,6 +206,26 @@ func SetByShell(script string) (names []string) {
 		return true
 	})
 	return names
+}
+
+// CheckShell reports why lines of bash cannot stand before others, and in which of them,
+// from 1, that shows; "" where they are complete by themselves.
+func CheckShell(lines string) (problem string, line int) {
+	var wrong syntax.ParseError
+	switch _, err := ParseShell([]byte(lines)); {
+	case errors.As(err, &wrong):
+		return wrong.Text, int(wrong.Pos.Line())
+	case err != nil:
+		return err.Error(), 1
+	case takesInNext(lines):
+		return "the last line ends with a backslash, which would take in the line behind it", 1 + strings.Count(strings.TrimRight(lines, "\n"), "\n")
+	}
+	return "", 0
+}
+
+// takesInNext reports whether the last line would go on in the one behind it.
+func takesInNext(lines string) bool {
+	return strings.HasSuffix(strings.TrimRight(lines, "\n"), `\`)
 }
 
 // ParseShell parses a script of bash.

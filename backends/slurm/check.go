@@ -33,6 +33,7 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 		diags.Error(IDChainWithoutCheckpoint, j.Sources.Range("slurm.chain"), "A chain needs checkpoints",
 			"Each link of a chain resumes from the last checkpoint and is judged by it, but the job has no training.checkpoint block. Add one, or remove chain.")
 	}
+	checkSetup(j, diags)
 	if s := j.Slurm.Segment; s > 0 && j.Cluster.Nodes%s != 0 {
 		diags.Error(IDSegmentDoesNotDivide, j.Sources.Range("slurm.segment"), "Segment does not divide the nodes",
 			fmt.Sprintf("Slurm places a job in whole segments: %s cannot be cut into segments of %d. Use a divisor of %d.", units.Count(j.Cluster.Nodes, "node"), s, j.Cluster.Nodes))
@@ -45,6 +46,25 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), "Time limit leaves no time to train",
 			fmt.Sprintf("Start-up and the last checkpoint need %s, and the limit is %s. Ask for more time.", t-window, t))
 	}
+}
+
+// checkSetup reports lines of slurm.setup that take in the script's own: a quote, a
+// compound command or a here-document without its end. Several elements may make one
+// command.
+func checkSetup(j *job.Job, diags *diag.List) {
+	problem, line := render.CheckShell(strings.Join(j.Slurm.Setup, "\n") + "\n")
+	if problem == "" {
+		return
+	}
+	path := "slurm.setup"
+	for i, element := range j.Slurm.Setup {
+		if line -= 1 + strings.Count(element, "\n"); line <= 0 {
+			path = fmt.Sprintf("slurm.setup[%d]", i)
+			break
+		}
+	}
+	diags.Error(IDSetup, j.Sources.Range(path), "The lines of setup are no complete shell script",
+		fmt.Sprintf("They stand in launch.sh as they are, before lines of its own: %s.", problem))
 }
 
 // checkCores tells of an optimizer that runs on the host while nobody said on

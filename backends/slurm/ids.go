@@ -20,6 +20,8 @@ const (
 	// IDTemplate: a template of the site is wrong, or makes what cannot stand in
 	// its part of the scripts.
 	IDTemplate diag.ID = "invalid-template"
+	// IDSetup: the lines of slurm.setup are no complete script.
+	IDSetup diag.ID = "invalid-setup"
 	// IDContainerRuntime: an unknown container runtime.
 	IDContainerRuntime diag.ID = "container-runtime"
 	// IDCPUsNotAsked: a job that shares its nodes asks for no CPUs.

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/tools/golden"
@@ -331,6 +333,37 @@ func commands(t testing.TB, a *txtar.Archive) map[string]bool {
 		})
 	}
 	return found
+}
+
+// TestSetup: lines of setup that would take in those of the script are an error at the
+// element in which that shows; several elements may make one command.
+func TestSetup(t *testing.T) {
+	for _, c := range []struct {
+		setup []string
+		at    int // the element; -1: no error
+	}{
+		{[]string{"if [[ -e /opt/x ]]; then", ". /opt/x", "fi", "cat <<'EOF'", "it's", "EOF", "echo 'a", "b'", "true \\", "true"}, -1},
+		{[]string{"true", "echo 'a"}, 1},
+		{[]string{"if true; then"}, 0},
+		{[]string{"true\ntrue", "cat <<EOF", "x"}, 1},
+		{[]string{"true", "fi"}, 1},
+		{[]string{"true", "module load x \\"}, 1},
+		{[]string{"}; rm -rf /"}, 0},
+	} {
+		j, _, l := example()
+		j.Training.Checkpoint.Path, j.Slurm.Setup, j.Sources = l.CheckpointPath, c.setup, job.Sources{}
+		for i := range c.setup {
+			j.Sources[fmt.Sprintf("slurm.setup[%d]", i)] = job.Source{Range: diag.Range{Filename: "job.hcl", Start: diag.Position{Line: i}}}
+		}
+		diags := Check(j)
+		if c.at < 0 {
+			if len(diags) > 0 {
+				t.Errorf("%q: %v", c.setup, diags)
+			}
+		} else if len(diags) != 1 || diags[0].ID != IDSetup || diags[0].Range.Start.Line != c.at {
+			t.Errorf("%q: %v, want %s at element %d", c.setup, diags, IDSetup, c.at)
+		}
+	}
 }
 
 func TestDiagnostics(t *testing.T) {
