@@ -160,7 +160,7 @@ func (c *converter) environmentVariable(v job.Variable, at, nameAt diag.Range) b
 		return false
 	}
 	if !IsSecret(v.Name, v.Value) {
-		return true
+		return c.expanded(v.Value, at, "is quoted where it is exported, and programs would read %s as it stands here", "Write the value in full.")
 	}
 	c.fail(LiteralSecret, at,
 		"%s looks like a secret, and everything in \"environment\" is written into the generated scripts for others to read. "+

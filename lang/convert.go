@@ -319,6 +319,16 @@ var unexpanded = regexp.MustCompile(`(?:^|:)(~[^/:]*)|\$(\{?)([A-Za-z_][A-Za-z0-
 // path checks that a path of the cluster is written as it will be read: what is
 // quoted would be a folder of that name.
 func (c *converter) path(s string, at diag.Range) bool {
+	return c.expanded(s, at, "is quoted where it is used, and %s would be a folder of that name", "Write the path in full.")
+}
+
+// expanded checks that a text holds nothing that a shell would expand and the scripts do
+// not. What becomes of it is said of its word.
+func (c *converter) expanded(s string, at diag.Range, becomes, full string) bool {
+	fail := func(word, advice string) bool {
+		c.fail(InvalidValue, at, "%q "+becomes+". %s", s, word, advice)
+		return false
+	}
 	for _, m := range unexpanded.FindAllStringSubmatchIndex(s, -1) {
 		group := func(i int) string {
 			if m[2*i] < 0 {
@@ -330,15 +340,15 @@ func (c *converter) path(s string, at diag.Range) bool {
 		from, word, better := m[0], s[m[0]:m[1]], "$${"+group(3)+"}"
 		if home := group(1); home != "" {
 			if word, better = home, "$${HOME}"; home != "~" {
-				c.fail(InvalidValue, at, "%q is quoted where it is used, and %s would be a folder of that name. Write the path in full.", s, home)
-				return false
+				return fail(home, full)
 			}
 			from = m[2]
 		} else if group(2) != "" && group(4) != "" {
 			continue
+		} else if operator, _, ends := strings.Cut(s[m[1]:], "}"); group(2) != "" && ends && operator != "" && strings.Contains(":-=+?#%/^,@[", operator[:1]) {
+			return fail(word+operator+"}", fmt.Sprintf("A name in braces is expanded, %s, without an operator: give the variable its value in a file that env_file names.", better))
 		}
-		c.fail(InvalidValue, at, "%q is quoted where it is used, and %s would be a folder of that name. Write \"%s%s%s\".", s, word, hcl(s[:from]), better, hcl(s[m[1]:]))
-		return false
+		return fail(word, fmt.Sprintf("Write \"%s%s%s\".", hcl(s[:from]), better, hcl(s[m[1]:])))
 	}
 	return true
 }

@@ -43,13 +43,21 @@ job "j" {
   }
   slurm {
     log_path = "/logs/$${USER}"
+    environment = {
+      PATH         = "/x:$PATH"      # ERROR: invalid-value at "/x:$PATH": "/x:$PATH" is quoted where it is exported, and programs would read $PATH as it stands here. Write "/x:$${PATH}".
+      NCCL_X       = "$${NCCL_X:-3}" # ERROR: invalid-value at "$${NCCL_X:-3}": "${NCCL_X:-3}" is quoted where it is exported, and programs would read ${NCCL_X:-3} as it stands here. A name in braces is expanded, $${NCCL_X}, without an operator: give the variable its value in a file that env_file names.
+      LIBRARY_PATH = "/a:~/lib"      # ERROR: invalid-value at "/a:~/lib": "/a:~/lib" is quoted where it is exported, and programs would read ~ as it stands here. Write "/a:$${HOME}/lib".
+      PYTHONPATH   = "$${HOME}/lib:$${PYTHONPATH}"
+      NCCL_IB_HCA  = "^mlx5_0:1,cost$5~"
+    }
 
     node_check {
       command = "" # ERROR: missing-argument at "": "command" must not be empty. What to run.
     }
     container {
-      image  = "$SCRATCH/megatron.sqsh" # ERROR: invalid-value at "$SCRATCH/megatron.sqsh": "$SCRATCH/megatron.sqsh" is quoted where it is used, and $SCRATCH would be a folder of that name. Write "$${SCRATCH}/megatron.sqsh".
-      mounts = ["/data:/data:ro", "/home/a:~/x"] # ERROR: invalid-value at "/home/a:~/x": "/home/a:~/x" is quoted where it is used, and ~ would be a folder of that name. Write "/home/a:$${HOME}/x".
+      image   = "$SCRATCH/megatron.sqsh"          # ERROR: invalid-value at "$SCRATCH/megatron.sqsh": "$SCRATCH/megatron.sqsh" is quoted where it is used, and $SCRATCH would be a folder of that name. Write "$${SCRATCH}/megatron.sqsh".
+      mounts  = ["/data:/data:ro", "/home/a:~/x"] # ERROR: invalid-value at "/home/a:~/x": "/home/a:~/x" is quoted where it is used, and ~ would be a folder of that name. Write "/home/a:$${HOME}/x".
+      workdir = "$${CONF:-/etc}/env"              # ERROR: invalid-value at "$${CONF:-/etc}/env": "${CONF:-/etc}/env" is quoted where it is used, and ${CONF:-/etc} would be a folder of that name. A name in braces is expanded, $${CONF}, without an operator: give the variable its value in a file that env_file names.
     }
   }
 }
