@@ -58,8 +58,7 @@ func ordered(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 	spec := t.spec.Argument(a.Name)
 	if spec == nil {
-		t.broken = true
-		t.meant = append(t.meant, meant(a.Name, t.spec))
+		t.misspelt(a.Name)
 		l.unknownArgument(a, t.spec)
 		return
 	}
@@ -88,6 +87,14 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 	}
 	t.broken = t.broken || arg.bad
 	t.args[a.Name] = arg
+}
+
+// misspelt notes what an unknown word in the block stands for. A base or a site may have
+// all that seems missing.
+func (b *block) misspelt(word string) {
+	name := meant(word, b.spec)
+	b.broken, b.meant = true, append(b.meant, name)
+	b.partial = b.partial || name == "base" || name == "site"
 }
 
 // meant is the argument or block that an unknown word stands for, or "".
@@ -238,8 +245,7 @@ func blockForm(b *schema.Block) string {
 func (l *loader) evaluateNested(n *hclsyntax.Block, t *block, s scope) {
 	spec := t.spec.Block(n.Type)
 	if spec == nil {
-		t.broken = true
-		t.meant = append(t.meant, meant(n.Type, t.spec))
+		t.misspelt(n.Type)
 		l.unknownBlock(n, t.spec)
 		return
 	}

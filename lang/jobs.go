@@ -178,6 +178,9 @@ func (l *loader) buildJob(e element, site *node) []job.Job {
 	backends := t.all("backend")
 	if len(backends) == 0 && !all.partial {
 		l.required(all)
+		if slices.Contains(t.meant, "backend") {
+			return nil
+		}
 		l.fail(MissingBlock, t.header, "A job needs at least one block backend \"…\" { version = … }. The backends are %s.", diag.OneOf(schema.BackendKinds()))
 	}
 	var jobs []job.Job

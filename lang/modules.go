@@ -115,7 +115,7 @@ func (m *module) setInputs(b *hclsyntax.Block, s scope) {
 		}
 		v := m.variables[a.Name]
 		if v == nil {
-			m.unknownInput(a)
+			m.unknownInput(a, b.Body.Attributes)
 			continue
 		}
 		if value, ok := m.value(a.Expr, s); ok {
@@ -129,8 +129,14 @@ func (m *module) setInputs(b *hclsyntax.Block, s scope) {
 	}
 }
 
-func (m *module) unknownInput(a *hclsyntax.Attribute) {
+// unknownInput says which variable was meant, which then is not missing.
+func (m *module) unknownInput(a *hclsyntax.Attribute, given hclsyntax.Attributes) {
 	known := slices.Concat(m.variableOrder, schema.File.Block("module").ArgumentNames())
+	for _, name := range diag.Nearest(a.Name, known) {
+		if v := m.variables[name]; v != nil && given[name] == nil {
+			v.set = true
+		}
+	}
 	hint := diag.DidYouMean(a.Name, known)
 	switch {
 	case hint != "":

@@ -27,7 +27,7 @@ type block struct {
 	blocks  []*block // in the order of writing
 	broken  bool     // something in it or below was reported
 	meant   []string // what unknown words in it, which were reported, stand for
-	partial bool     // its base was reported, so that what seems missing may not be
+	partial bool     // its base or site was reported, so that what seems missing may not be
 
 	path string      // of a tree that is decoded, in into
 	into job.Sources // where what decoders read is recorded; nil: nowhere

@@ -50,6 +50,7 @@ func (m *module) collectVariable(b *hclsyntax.Block) {
 func (m *module) variableBody(v *variable) {
 	spec := schema.File.Block("variable")
 	var fallback *hclsyntax.Attribute
+	misspelt := false // the default
 	for _, a := range ordered(v.block.Body.Attributes) {
 		switch a.Name {
 		case "type":
@@ -67,6 +68,7 @@ func (m *module) variableBody(v *variable) {
 		case "sensitive":
 			m.sensitive(a)
 		default:
+			misspelt = misspelt || meant(a.Name, spec) == "default"
 			m.unknownArgument(a, spec)
 		}
 	}
@@ -77,8 +79,11 @@ func (m *module) variableBody(v *variable) {
 		}
 		v.validations = append(v.validations, n)
 	}
-	if fallback != nil {
+	switch {
+	case fallback != nil:
 		m.variableDefault(v, fallback)
+	case misspelt:
+		v.fallback = &cty.DynamicVal
 	}
 }
 
