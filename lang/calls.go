@@ -50,6 +50,9 @@ func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
 		if b.Type == "module" && len(b.Labels) == 1 && hclsyntax.ValidIdentifier(b.Labels[0]) {
 			c := Call{Name: b.Labels[0], At: rangeOf(b.DefRange())}
 			wrong := len(diags)
+			if b.Body.Attributes["source"] == nil {
+				diags.Error(MissingArgument, c.At, summaries[MissingArgument], lacksSource(b))
+			}
 			c.Source = written(b, "source", &c.At, &diags)
 			c.VersionAt = c.At
 			c.Version = written(b, "version", &c.VersionAt, &diags)

@@ -513,7 +513,9 @@ func describe(v cty.Value) string {
 		return v.AsBigFloat().Text('g', 10)
 	case t == cty.Bool:
 		return strconv.FormatBool(v.True())
-	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+	case t.IsSetType():
+		return "a set" + ofWhat(t.ElementType())
+	case t.IsListType() || t.IsTupleType():
 		return "a list"
 	case isKind(t):
 		return "a " + kindOf(t)
@@ -521,6 +523,17 @@ func describe(v cty.Value) string {
 		return "a map"
 	}
 	return t.FriendlyName()
+}
+
+// ofWhat ends what describe says of a set; "" where there is no word for its elements.
+func ofWhat(t cty.Type) string {
+	switch t {
+	case cty.String:
+		return " of text"
+	case cty.Number:
+		return " of numbers"
+	}
+	return ""
 }
 
 func quoteShort(s string) string {

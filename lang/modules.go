@@ -207,12 +207,24 @@ func (m *module) unreadableModule(folder string, err error, at diag.Range) {
 	m.report(diags)
 }
 
+// lacksSource says that a block names no module, and what was meant to.
+func lacksSource(b *hclsyntax.Block) string {
+	spec := schema.File.Block("module")
+	said := fmt.Sprintf("The block module needs the argument %q. %s", "source", spec.Argument("source").Doc)
+	for _, a := range ordered(b.Body.Attributes) {
+		if meant(a.Name, spec) == "source" {
+			said += fmt.Sprintf(" Did you mean it by %q?", a.Name)
+		}
+	}
+	return said
+}
+
 // plainText reads an argument that must be known before anything is evaluated.
 func (m *module) plainText(b *hclsyntax.Block, name string, required bool) (string, diag.Range, bool) {
 	a := b.Body.Attributes[name]
 	if a == nil {
 		if required {
-			m.fail(MissingArgument, rangeOf(b.DefRange()), "The block module needs the argument %q. %s", name, schema.File.Block("module").Argument(name).Doc)
+			m.fail(MissingArgument, rangeOf(b.DefRange()), "%s", lacksSource(b))
 		}
 		return "", diag.Range{}, !required
 	}

@@ -25,6 +25,9 @@ func newMan(stdout, stderr io.Writer) *cobra.Command {
 			}
 			t := newTerminal(stdout, stderr, false)
 			_, diags := write(args[0], func(*output.Output) []output.Folder { return []output.Folder{pages} }, nil, force, nil)
+			for i := range diags { // the folder is an argument here
+				diags[i].Detail = strings.ReplaceAll(diags[i].Detail, "another folder with -o", "another folder")
+			}
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)

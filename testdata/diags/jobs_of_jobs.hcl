@@ -67,7 +67,13 @@ job "n" {
   for_each = job.a # ERROR: wrong-type at job.a: for_each takes a map, of which each entry makes one, or a set of text, such as toset(["a", "b"]); not a job.
 }
 job "o" {
-  for_each = toset([1, null]) # ERROR: wrong-type at toset([1, null]): for_each takes a map, of which each entry makes one, or a set of text, such as toset(["a", "b"]); not a list.
+  for_each = toset([1, null]) # ERROR: wrong-type at toset([1, null]): for_each takes a map, of which each entry makes one, or a set of text, such as toset(["a", "b"]); not a set of numbers.
+}
+job "q" {
+  for_each = toset([1, 2]) # ERROR: wrong-type at toset([1, 2]): for_each takes a map, of which each entry makes one, or a set of text, such as toset(["a", "b"]); not a set of numbers.
+}
+job "r" {
+  for_each = toset([{ a = 1 }]) # ERROR: wrong-type at toset([{ a = 1 }]): for_each takes a map, of which each entry makes one, or a set of text, such as toset(["a", "b"]); not a set.
 }
 job "p" {
   count = 1001 # ERROR: file-too-large at 1001: count is 1001; it is at most 1000.
