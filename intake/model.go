@@ -17,7 +17,7 @@ import (
 )
 
 // model settles what the job trains: a model of the catalogue when every value
-// that the files say is the entry's, the same at another length of sequences, or
+// that the files say is the entry's and all of the model is understood, the same at another length of sequences, or
 // a block of its own.
 func (in *intake) model(r *Result, name string) {
 	d := in.d
@@ -37,7 +37,7 @@ func (in *intake) model(r *Result, name string) {
 		same := named.Value == draft.Expression("catalog.model."+entry.Name)
 		if same {
 			apart = longer(d, &entry)
-		} else if sized && in.sizes(&entry) {
+		} else if sized && !d.Unsaid("model") && in.sizes(&entry) {
 			apart, same = compare(in.without(&entry), &entry)
 		}
 		if !same {

@@ -237,6 +237,14 @@ func Guarded(name, value string) string {
 	return value
 }
 
+// NotSaid begins the note of what a file says and the language has no word for.
+const NotSaid = "not said: "
+
+// Unsaid reports whether there is such a note at the head of a block.
+func (d *Draft) Unsaid(block string) bool {
+	return slices.ContainsFunc(d.notes[block], func(n string) bool { return strings.HasPrefix(n, NotSaid) })
+}
+
 // Note puts a comment at the head of a block; it may hold any text of a file.
 func (d *Draft) Note(block, text string) {
 	if !slices.Contains(d.notes[block], text) {

@@ -268,7 +268,7 @@ func (r *reading) unsaid(name, value, why string) {
 		line = m.Line
 	}
 	r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: line}, Name: r.prefix + name, Value: value, Verdict: draft.Unknown, Why: why})
-	r.d.Note("model", "not said: "+why)
+	r.d.Note("model", draft.NotSaid+why)
 }
 
 func (r *reading) find(m tree.Member, v draft.Verdict, to, why string) {
@@ -314,7 +314,7 @@ func (r *reading) key(m tree.Member) {
 		r.find(m, draft.Left, "", "null")
 	case rule == nil:
 		r.find(m, draft.Unknown, "", "no key that ndc knows of a "+r.family.Type)
-		r.d.Note("model", fmt.Sprintf("not said: %s = %s", m.Key, r.value(m)))
+		r.d.Note("model", fmt.Sprintf(draft.NotSaid+"%s = %s", m.Key, r.value(m)))
 	case rule.Left != "":
 		r.find(m, draft.Left, "", rule.Left)
 	case m.Value == nil:
@@ -358,7 +358,7 @@ func (r *reading) report(m tree.Member, rule *rule, o outcome) {
 	}
 	r.find(m, o.verdict, o.to, o.why)
 	if o.verdict == draft.Unknown {
-		r.d.Note("model", "not said: "+m.Key+" = "+short(m.Node)+": "+o.why)
+		r.d.Note("model", draft.NotSaid+m.Key+" = "+short(m.Node)+": "+o.why)
 	}
 }
 

@@ -267,7 +267,7 @@ func (r *reading) experts() {
 	d := r.d
 	if d.Int(moe+".experts") <= 1 {
 		if r.unread[moe+".experts"] {
-			d.Note("model", "not said: experts, whose number is not read")
+			d.Note("model", draft.NotSaid+"experts, whose number is not read")
 		}
 		d.RemoveBlock(moe)
 		d.Remove("execution.moe_dispatcher")

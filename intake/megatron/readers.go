@@ -127,7 +127,7 @@ func (r *reading) dropout(o *option) outcome {
 	}
 	if r.d.Has("model.dropout") && r.d.Float("model.dropout") != f {
 		if r.quiet {
-			r.d.Note("model", "not said: "+strings.TrimPrefix(o.long, "--")+" of "+o.first()+", Megatron-LM's default")
+			r.d.Note("model", draft.NotSaid+strings.TrimPrefix(o.long, "--")+" of "+o.first()+", Megatron-LM's default")
 		}
 		return unknown("the language has one dropout for all places, which was said before")
 	}
