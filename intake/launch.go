@@ -272,6 +272,7 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 		switch word, other, differ := megatron.Differ(program, read); {
 		case read == nil && settings.Launcher(in.d, file, commandLine(file, c)):
 			read = program
+			in.loose(settings.Loose(commandLine(file, c)))
 		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c)):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
 		}

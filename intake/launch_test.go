@@ -87,6 +87,7 @@ func TestUnknownWords(t *testing.T) {
 		launch + "@args.txt":                                                                   "2 @args.txt",
 		launch + "\"$@\"":                                                                      "2 $@",
 		"torchrun --nnodes 2 pretrain_gpt.py $O $M --lr 1e-3 --train-iters 10":                 "2 $O",
+		launch + "--data-path 0.3 /a 0.7 $DATA/b $EXTRA_ARGS":                                  "2 $EXTRA_ARGS",
 		"ssh node1 '" + launch + "--bf16'":                                                     "2 $M",
 		"O=$(cat <<EOF\n--bf16\n--swiglu\nEOF\n)\n" + launch + "$O":                            "",
 		"read -r -d '' O <<'EOF'\n--bf16\n--swiglu\nEOF\n" + launch + "$O":                     "",

@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,7 @@ func lookup(t *schema.Table, name string) (schema.Option, bool) {
 func (r *reading) loose(o *option, most int) {
 	kept := o.values[:0:0]
 	for i, w := range o.values {
-		if i >= most && most >= 0 && r.isLoose(w) || i > 0 && most < 0 && arguments(w.Text) {
+		if i >= most && most >= 0 && r.isLoose(w) || i > 0 && most < 0 && w.Open && manyWords.MatchString(w.Text) {
 			r.unknownWord(w)
 			continue
 		}
@@ -156,16 +157,15 @@ func (r *reading) loose(o *option, most int) {
 // a program lets it.
 func (r *reading) isLoose(w shell.Word) bool { return w.Open || strings.HasPrefix(w.Text, "@") }
 
-// arguments reports all that a script or function is called with, or what a command prints.
-func arguments(text string) bool {
-	return slices.Contains([]string{"$@", "$*", "${@}", "${*}"}, text) || strings.HasPrefix(text, "$(")
-}
+// manyWords are those that hardly are one value of a list of values: the script's arguments,
+// what a command prints, and variables that are named as options are.
+var manyWords = regexp.MustCompile(`(?i)^(\$[@*]|\$\{[@*]\}|\$\(.*|\$\{?\w*(arg|opt|option|flag)s?(\[[@*]\])?\}?)$`)
 
 // unknownWord names a word of the launch that may be options. What these would set is then
 // the release's default, which the job says at its head.
 func (r *reading) unknownWord(w shell.Word) {
 	why := "only a run knows which options it stands for; what they set has the release's default here"
-	if arguments(w.Text) && !strings.HasPrefix(w.Text, "$(") {
+	if slices.Contains([]string{"$@", "$*", "${@}", "${*}"}, w.Text) {
 		why = "the script's arguments stand behind --; what options among them set has the release's default here"
 	}
 	at := Place(r.file, w)

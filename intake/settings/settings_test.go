@@ -381,6 +381,24 @@ func words(line string) []Word {
 	return all
 }
 
+// TestLoose: words that may be options are those behind the program that are not known and
+// no option's value.
+func TestLoose(t *testing.T) {
+	for line, want := range map[string]string{
+		"deepspeed --num_gpus $N $HOSTS a.py $A --x 1 $B --y $C --z=2 $D --bf16 $@": "$A $B $D $@",
+		"torchrun --nnodes 2 $E -m x.train $A --training.steps $B $C":               "$A $C",
+		"python a.py --lr 1e-4 --bf16":                                              "",
+	} {
+		var got []string
+		for _, w := range Loose(words(line)) {
+			got = append(got, w.Text)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", line, s, want)
+		}
+	}
+}
+
 // TestTrainer: what the Trainer of transformers is started with fills in what the
 // configuration of DeepSpeed leaves to it, its defaults included.
 func TestTrainer(t *testing.T) {
