@@ -27,7 +27,7 @@ type Rival struct {
 const rivalry = 0.12
 
 // Rivals are a feasible plan's own choice, and after it the layouts that may turn
-// out faster, fastest first and of those that are alike one, or the simplest too, with what is known of the times of their steps
+// out faster, fastest first and of those that are alike one, with what is known of the times of their steps
 // together. The only error is that of a context which ends first.
 func Rivals(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan) ([]Rival, *uncertainty.Joint, error) {
 	t = predicted(j, t)
@@ -51,7 +51,7 @@ func Rivals(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan) ([]
 			continue
 		}
 		r := Rival{Choice: plan.Choice{Layout: c.Layout, Execution: c.Execution}, StepSeconds: c.Result.StepSeconds, Features: c.Features}
-		if !slices.ContainsFunc(list, func(has Rival) bool { return has.Features <= r.Features && alike(&has.Choice, &r.Choice) }) {
+		if !slices.ContainsFunc(list, func(has Rival) bool { return alike(&has.Choice, &r.Choice) }) {
 			list, steps = append(list, r), append(steps, c.Step)
 		}
 	}

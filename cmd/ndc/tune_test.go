@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/tools/golden"
 	"github.com/ndc-dev/ndc/tune"
 )
@@ -131,3 +134,60 @@ func TestTunePage(t *testing.T) {
 	}
 	golden.Compare(t, page, []byte(got))
 }
+
+// TestTuneUnlike: of two candidates that differ in recompute or in the cut of layers
+// alone, the one takes part that is predicted to be the faster.
+func TestTuneUnlike(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "job.hcl")
+	if err := os.WriteFile(name, []byte(unevenJob), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w, diags := load(name, &inputFlags{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	c, diags := compile(&request{job: &w.Jobs[0]})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	rivals, _, err := compiler.Rivals(t.Context(), c.job, c.target, c.plan)
+	if err != nil || len(rivals) < 5 || slices.Max(rivals[0].Choice.Layout.StageLayers) == slices.Min(rivals[0].Choice.Layout.StageLayers) {
+		t.Fatalf("%d rivals of %+v: %v", len(rivals), c.plan.Layout, err)
+	}
+	seen := map[string]int{}
+	for i := range rivals {
+		l, x := rivals[i].Choice.Layout, rivals[i].Choice.Execution
+		l.StageLayers, l.Recompute, l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = nil, plan.RecomputeNone, 0, "", 0
+		key := fmt.Sprintf("%+v %+v", l, x)
+		if other, twice := seen[key]; twice {
+			t.Errorf("rivals %d and %d are alike: %+v", other, i, rivals[i].Choice.Layout)
+		}
+		seen[key] = i
+	}
+}
+
+const unevenJob = `
+cluster "c" {
+  base  = catalog.cluster.dgx_h100
+  nodes = 2
+}
+job "j" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  training {
+    global_batch_size = 512
+    steps             = 1000000
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    schedule "constant" {}
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+    path    = "/opt/megatron"
+  }
+}
+`
