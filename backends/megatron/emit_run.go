@@ -256,15 +256,16 @@ func (a *arguments) logging() {
 	case g.WandB != nil: // training.py, training_log
 		a.own("ndc: what is not written here is not sent to Weights & Biases either", "--tensorboard-dir", `"$NDC_LOG_DIR/tensorboard"`)
 	}
+	writes := g.TensorBoardPath != "" || g.WandB != nil
 	if g.Timers {
 		a.integer(a.from("training.logging.timers"), "--timing-log-level", 1)
 		a.add("ndc: the fastest and the slowest rank", "--timing-log-option", "minmax")
 		a.add("ndc: timers do not make ranks wait for one another", "--no-barrier-with-level-1-timing")
-		a.flag(a.from("training.logging.timers"), "--log-timers-to-tensorboard", g.TensorBoardPath != "" || g.WandB != nil)
+		a.flag(a.from("training.logging.timers"), "--log-timers-to-tensorboard", writes)
 	}
 	if g.Memory {
 		a.integer(a.from("training.logging.memory"), "--log-memory-interval", max(1, g.Interval))
-		a.flag(a.from("training.logging.memory"), "--log-memory-to-tensorboard", g.TensorBoardPath != "" || g.WandB != nil)
+		a.flag(a.from("training.logging.memory"), "--log-memory-to-tensorboard", writes)
 	}
 	if g.Norms {
 		a.add(a.from("training.logging.norms"), "--log-params-norm")

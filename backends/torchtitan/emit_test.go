@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,10 +144,8 @@ func TestStretch(t *testing.T) {
 		j := testJob("0.2.2", latentModel(), 2) // of 128 positions
 		j.Model.PositionEmbedding.Scaling.OriginalLength = original
 		archive := emitCase(t, goldenCase{"latent", "0.2.2", j, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 })})
-		for _, f := range archive.Files {
-			if got := strings.Contains(string(f.Data), fmt.Sprintf("model_args.max_seq_len = %d ", original+1)); f.Name == jobModule+".py" && got != want {
-				t.Errorf("stretched from %d: %t, want %t", original, got, want)
-			}
+		if got := strings.Contains(emitted(t, archive, jobModule+".py"), fmt.Sprintf("model_args.max_seq_len = %d ", original+1)); got != want {
+			t.Errorf("stretched from %d: %t, want %t", original, got, want)
 		}
 	}
 }
@@ -170,12 +169,20 @@ func TestExpertLayers(t *testing.T) {
 		j := testJob(c.version, c.model, 2)
 		j.Training.Precision, j.Training.FP8, j.Cluster.GPU.ComputeCapability = "mxfp8", c.fp8, "10.0"
 		archive := emitCase(t, goldenCase{"layers", c.version, j, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 })})
-		for _, f := range archive.Files {
-			if f.Name == c.file && !strings.Contains(string(f.Data), c.want) {
-				t.Errorf("%s on %s with %+v lacks %s", c.model.Name, c.version, c.fp8, c.want)
-			}
+		if !strings.Contains(emitted(t, archive, c.file), c.want) {
+			t.Errorf("%s on %s with %+v lacks %s", c.model.Name, c.version, c.fp8, c.want)
 		}
 	}
+}
+
+// emitted is a file of a case.
+func emitted(t *testing.T, archive *txtar.Archive, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no %s", name)
+	}
+	return string(archive.Files[i].Data)
 }
 
 // TestGolden keeps what this package writes; the Slurm scripts and the

@@ -88,19 +88,15 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 	y := &c.chunks[class]
 	first, last := number == 0, number == l.Chunks()-1
 	for k := range t.kinds {
-		n, keep := m.arch.Count(k, p.starts[number], p.starts[number+1]), m.keep(e, k, p.starts[number], p.starts[number+1])
-		if mtp := m.arch.Model.MTP.Layers; last && k == m.arch.MTPKind() {
-			n += mtp
-			if keep.block {
-				keep.whole += int64(mtp)
-			} else {
-				keep.inputs += int64(mtp)
-			}
+		mtp := 0
+		if last && k == m.arch.MTPKind() {
+			mtp = m.arch.Model.MTP.Layers
 		}
-		if n > 0 {
+		if n := mtp + m.arch.Count(k, p.starts[number], p.starts[number+1]); n > 0 {
 			c.present[k] = true
 			y.present[k] = true
-			m.addLayers(e, c, y, k, int64(n), keep)
+			inputs, whole := m.kept(l, k, p.starts[number], p.starts[number+1], mtp)
+			m.addLayers(e, c, y, k, int64(n), int64(inputs), int64(whole))
 		}
 	}
 	y.layers = y.kept
@@ -186,37 +182,31 @@ func (m *Model) end(e *evaluation, c *content, y *chunk) {
 	}
 }
 
-// keeping is how many layers of a kind keep what a recomputed one does, or, where
-// nothing or modules alone are recomputed, what any does, and how many keep all.
-type keeping struct {
-	inputs, whole int64
-	block         bool // the first layers of a chunk are recomputed
-}
-
-// keep counts the layers of a kind of a chunk. Block recompute is of the first
-// layers of the chunk, whatever they are, and of no MTP layer; uniform recompute
-// keeps the input of the first layer of each group.
-func (m *Model) keep(e *evaluation, kind, first, end int) keeping {
-	group := e.l.RecomputeLayers
+// kept counts the layers of a kind of a chunk [first, end) and the MTP layers behind it
+// of which the inputs are kept, or, where nothing or modules alone are recomputed, what
+// any layer keeps, and those that keep all in spite of recompute. Block recompute is of
+// the first layers of the chunk, whatever they are, and of no MTP layer; uniform
+// recompute keeps the input of the first layer of each group.
+func (m *Model) kept(l *plan.Layout, kind, first, end, mtp int) (inputs, whole int) {
+	all, group := m.arch.Count(kind, first, end), l.RecomputeLayers
 	switch {
-	case e.l.Recompute != plan.RecomputeFull:
-	case e.l.RecomputeMethod == "block":
+	case l.Recompute != plan.RecomputeFull:
+	case l.RecomputeMethod == "block":
 		again := m.arch.Count(kind, first, min(first+group, end))
-		return keeping{inputs: int64(again), whole: int64(m.arch.Count(kind, first, end) - again), block: true}
+		return again, all - again + mtp
 	case group > 1:
-		var k keeping
 		for at := first; at < end; at += group {
 			if m.arch.KindOf(at) == kind {
-				k.inputs++
+				inputs++
 			}
 		}
-		return k
+		return inputs + mtp, 0
 	}
-	return keeping{inputs: int64(m.arch.Count(kind, first, end))}
+	return all + mtp, 0
 }
 
-// addLayers adds n layers of a kind to a chunk.
-func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64, keep keeping) {
+// addLayers adds n layers of a kind to a chunk, some of which keep their inputs and some all.
+func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n, inputs, whole int64) {
 	t := &e.terms.layers[kind]
 	y.elements = y.elements.Add(t.elements.Times(int(n)))
 	y.matrices = y.matrices.Add(t.matrices.Times(int(n)))
@@ -226,14 +216,13 @@ func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64
 	y.blocks += int(n)
 	y.owed += n * t.owed
 	y.static += n * t.static
-	checkpoints, whole := keep.inputs, keep.whole
 	c.unsaved = c.unsaved || whole > 0
 	if e.x.OffloadActivations {
-		y.moved += (t.keptSum - t.staySum) * checkpoints
+		y.moved += (t.keptSum - t.staySum) * inputs
 		c.transfer = max(c.transfer, t.keptSum-t.staySum)
-		y.keepLayers(&t.stay, t.staySum, checkpoints)
+		y.keepLayers(&t.stay, t.staySum, inputs)
 	} else {
-		y.keepLayers(&t.kept, t.keptSum, checkpoints)
+		y.keepLayers(&t.kept, t.keptSum, inputs)
 	}
 	y.keepLayers(&t.whole, t.wholeSum, whole)
 }

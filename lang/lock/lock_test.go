@@ -142,13 +142,7 @@ func TestParse(t *testing.T) {
 func TestValues(t *testing.T) {
 	whole := func() string {
 		f := &File{}
-		p := Plan{Job: "a", Backend: "megatron", SinceVersion: "0.1.0", Inputs: "00"}
-		for i := range option.Axes {
-			least(&option.Axes[i].Row, option.Axes[i].Value(&p.Choice.Layout))
-		}
-		for i := range option.Options {
-			least(&option.Options[i].Row, option.Options[i].Value(&p.Choice.Execution))
-		}
+		p := leastPlan("a")
 		f.Put(p)
 		return string(f.Bytes())
 	}()
@@ -167,13 +161,13 @@ func TestValues(t *testing.T) {
 		"attention":             {`"flassh"`, `"flassh" is no value of attention. Did you mean "flash"?`},
 		"gradient_dtype":        {`"fp16"`, `"fp16" is no value of gradient_dtype.`},
 		"optimizer_state_dtype": {`"foo"`, `"foo" is no value of optimizer_state_dtype.`},
-		"cross_entropy":         {`""`, `"" is no value of cross_entropy.`},
+		"cross_entropy":         {`"te"`, `"te" is no value of cross_entropy.`},
 		"cuda_graphs":           {`"moe_router+attention"`, `"moe_router+attention" is no value of cuda_graphs.`},
 		"moe_dispatcher":        {`"all_to_all"`, `"all_to_all" is no value of moe_dispatcher. Did you mean "alltoall"?`},
 		"context_parallel_type": {`"zzz"`, `"zzz" is no value of context_parallel_type.`},
 		"shard_buffers":         {`"duoble"`, `"duoble" is no value of shard_buffers. Did you mean "double"?`},
-		"sharp":                 {`""`, `"" is no value of sharp.`},
-		"zero_hpz_partition":    {`0`, "0 is no value of zero_hpz_partition."},
+		"sharp":                 {`"zzz"`, `"zzz" is no value of sharp.`},
+		"zero_hpz_partition":    {`-1`, "This is no value of zero_hpz_partition."},
 	} {
 		line := regexp.MustCompile(`(?m)^( +` + name + ` +)= .*$`)
 		text := line.ReplaceAllString(whole, "${1}= "+c.value)
@@ -186,6 +180,34 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s = %s is reported at %q", name, c.value, at)
 		}
 	}
+}
+
+// TestLeftOpen: the zeros that earlier builds wrote for options which an entry did not
+// know say nothing of them.
+func TestLeftOpen(t *testing.T) {
+	f := &File{}
+	p := leastPlan("a")
+	p.Choice.Execution.SHARP, p.Choice.Execution.ZeroHPZPartition, p.Choice.Execution.CrossEntropy = "", 0, ""
+	f.Put(p)
+	got, diags := Parse(f.Bytes(), Name)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	if open := got.Plans[0].Choice.Open; len(open) != 3 {
+		t.Errorf("open are %q", open)
+	}
+}
+
+// leastPlan is an entry of which every axis and option has its least value.
+func leastPlan(job string) Plan {
+	p := Plan{Job: job, Backend: "megatron", SinceVersion: "0.1.0", Inputs: "00"}
+	for i := range option.Axes {
+		least(&option.Axes[i].Row, option.Axes[i].Value(&p.Choice.Layout))
+	}
+	for i := range option.Options {
+		least(&option.Options[i].Row, option.Options[i].Value(&p.Choice.Execution))
+	}
+	return p
 }
 
 // least is a value that plans have for a row: the first word or the least number.
@@ -299,13 +321,7 @@ func FuzzParse(f *testing.F) {
 func TestManyPlans(t *testing.T) {
 	f := &File{}
 	for i := range 800 {
-		p := Plan{Job: fmt.Sprintf("sweep-%04d", i), Backend: "megatron", SinceVersion: "0.1.0", Inputs: "00"}
-		for k := range option.Axes {
-			least(&option.Axes[k].Row, option.Axes[k].Value(&p.Choice.Layout))
-		}
-		for k := range option.Options {
-			least(&option.Options[k].Row, option.Options[k].Value(&p.Choice.Execution))
-		}
+		p := leastPlan(fmt.Sprintf("sweep-%04d", i))
 		p.Choice.Layout.StageLayers = slices.Repeat([]int{2}, 32)
 		f.Plans = append(f.Plans, p)
 	}

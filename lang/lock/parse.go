@@ -115,7 +115,7 @@ func (r *reader) plan(b *hclsyntax.Block) {
 		case "execution":
 			for i := range option.Options {
 				o := &option.Options[i]
-				known[o.Name] = r.row(n, &o.Row, o.Value(&p.Choice.Execution))
+				known[o.Name] = !leftOpen(n, &o.Row) && r.row(n, &o.Row, o.Value(&p.Choice.Execution))
 			}
 		default:
 			r.fail(n.TypeRange, "There is no block %q in a plan.%s", n.Type, diag.DidYouMean(n.Type, []string{"layout", "execution"}))
@@ -165,6 +165,17 @@ func (r *reader) text(b *hclsyntax.Block, name string) string {
 		r.fail(b.DefRange(), "The argument %q is missing.", name)
 	}
 	return s
+}
+
+// leftOpen reports the zero of an option that every plan has: builds before 0.1.0 wrote it
+// for options which the entry, of an earlier build still, did not know.
+func leftOpen(b *hclsyntax.Block, row *option.Row) bool {
+	a := b.Body.Attributes[row.JSON()]
+	if a == nil || row.Idle {
+		return false
+	}
+	v, _ := literal(a.Expr)
+	return v == "" || v == int64(0)
 }
 
 // row reads the value of an axis or option into the place that a pointer leads
