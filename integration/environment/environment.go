@@ -83,6 +83,7 @@ func Cache() (string, error) {
 type Environment struct {
 	Name     string   // its folder in the cache, such as torchtitan-0.2.2
 	Torch    string   // the version of torch, shared by all that name it
+	Pinned   bool     // no other torch will do
 	Build    []string // pip requirements that building the others takes
 	Packages []string // pip requirements beside torch
 	Options  []string // of pip

@@ -50,7 +50,7 @@ func TorchTitan(version string) Environment {
 		torch = newerTorch
 	}
 	return Environment{
-		Name: "torchtitan-" + version, Torch: torch, Packages: []string{"torchtitan==" + version},
+		Name: "torchtitan-" + version, Torch: torch, Pinned: true, Packages: []string{"torchtitan==" + version},
 		Project: "torchtitan", Version: version, Imports: []string{"torchtitan"},
 	}
 }

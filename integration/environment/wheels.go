@@ -30,7 +30,8 @@ print("\n".join(sorted(f"{n}=={v}" for n, v in own.items() if n not in torch and
 }
 
 // FromWheels returns an interpreter with the environment's packages out of a
-// folder of wheels, in front of the torch and all other packages of base.
+// folder of wheels, in front of the torch and all other packages of base. That
+// torch has to be its own where no other will do.
 func (e Environment) FromWheels(base, wheels string) (string, error) {
 	cache, err := Cache()
 	if err != nil {
@@ -44,13 +45,18 @@ func (e Environment) FromWheels(base, wheels string) (string, error) {
 	// What base sees may lie in several folders, and base may be a virtual
 	// environment itself, whose packages --system-site-packages would not show.
 	const paths = `
-import importlib.util as util, sys
-sys.exit("no torch") if util.find_spec("torch") is None else print("\n".join(p for p in sys.path if p.endswith("-packages")))`
-	seen, err := exec.Command(base, "-c", paths).Output()
+import importlib.metadata as metadata, sys
+print(metadata.version("torch"))
+print("\n".join(p for p in sys.path if p.endswith("-packages")))`
+	said, err := exec.Command(base, "-c", paths).Output()
 	if err != nil {
 		return "", fmt.Errorf("%s has no torch: %w", base, err)
 	}
-	if err := e.fill(folder, base, string(seen), "--no-index", "--find-links", wheels); err != nil {
+	found, seen, _ := strings.Cut(string(said), "\n")
+	if release, _, _ := strings.Cut(found, "+"); e.Pinned && release != e.Torch {
+		return "", fmt.Errorf("%s runs on torch %s alone, %s has %s", e.Name, e.Torch, base, found)
+	}
+	if err := e.fill(folder, base, seen, "--no-index", "--find-links", wheels); err != nil {
 		return "", err
 	}
 	if !e.works(python) {

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/ndc-dev/ndc/integration/environment"
 )
 
 // engine reports whether an interpreter has Transformer Engine.
@@ -34,6 +32,7 @@ func compiler() bool {
 // station is a framework that can run on this machine's GPU.
 type station struct {
 	machine Machine
+	release string // of the framework
 	runner  Runner
 	lacks   string // why something else runs than ndc emits by itself: nothing is kept then
 	options string // lines of the backend block for that
@@ -45,7 +44,7 @@ func prepare(t *testing.T, kind string) *station {
 	if _, err := Driver(); err != nil { // before anything is installed
 		t.Skip("skipped: ", err)
 	}
-	python, err := Interpreter(kind)
+	python, release, err := Interpreter(kind)
 	if err != nil {
 		t.Skip("skipped: ", err)
 	}
@@ -60,10 +59,10 @@ func prepare(t *testing.T, kind string) *station {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &station{machine: machine,
+	s := &station{machine: machine, release: release,
 		runner: Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 20 * time.Minute}}
 	if checkouts := os.Getenv("NDC_MEGATRON_DIR"); checkouts != "" {
-		s.runner.Megatron = filepath.Join(checkouts, environment.Newest("megatron"))
+		s.runner.Megatron = filepath.Join(checkouts, release)
 	}
 	switch {
 	case kind == "megatron" && !engine(python):
@@ -78,12 +77,19 @@ func prepare(t *testing.T, kind string) *station {
 // measure runs a case and prints what was predicted beside what was measured.
 func (s *station) measure(t *testing.T, c *Case) (*Prediction, *Measurement) {
 	t.Helper()
-	c.Options = s.options
+	if c.Only && c.Version != s.release {
+		t.Skipf("skipped: %s %s is here, only %s does this", c.Framework, s.release, c.Version)
+	}
+	c.Version, c.Options = s.release, s.options
 	p, err := Predict(c, &s.machine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := s.runner.Run(p.Launch, p.Plan.Memory.Peak.Rank, t.TempDir())
+	r := s.runner
+	if folder := os.Getenv("NDC_KERNELS"); folder != "" {
+		r.Kernels = filepath.Join(folder, c.ID(&s.machine, p.Plan.Layout)+".json")
+	}
+	v, err := r.Run(p.Launch, p.Plan.Memory.Peak.Rank, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +105,7 @@ func (s *station) measure(t *testing.T, c *Case) (*Prediction, *Measurement) {
 		v.StepSeconds = 0 // collectives took no time
 	} else if v.StepSeconds > 0 {
 		beside(t, "s a step     ", float64(p.Plan.Time.StepSeconds), v.StepSeconds)
+		t.Logf("  the steps: %.4f", v.Steps)
 	}
 	s.keep(t, c, p, v)
 	return p, v
@@ -120,7 +127,7 @@ func (s *station) keep(t *testing.T, c *Case, p *Prediction, v *Measurement) {
 	if folder == "" {
 		folder = "../../testdata/measured"
 	}
-	n, err := Keep(folder, &s.machine, c.Framework, Row(c, p, &s.machine, v))
+	n, err := Keep(folder, &s.machine, c, Row(c, p, &s.machine, v))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +137,7 @@ func (s *station) keep(t *testing.T, c *Case, p *Prediction, v *Measurement) {
 // TestSteps trains small jobs.
 func TestSteps(t *testing.T) {
 	for _, c := range SmallCases() {
-		t.Run(c.Framework+"/"+c.Name, func(t *testing.T) {
+		t.Run(c.Title(), func(t *testing.T) {
 			s := prepare(t, c.Framework)
 			p, v := s.measure(t, &c)
 			if p.Feasible && v.OutOfMemory {
@@ -146,7 +153,7 @@ func TestSteps(t *testing.T) {
 // TestRanks runs single ranks of large layouts.
 func TestRanks(t *testing.T) {
 	for _, c := range RankCases() {
-		t.Run(c.Framework+"/"+c.Name, func(t *testing.T) {
+		t.Run(c.Title(), func(t *testing.T) {
 			s := prepare(t, c.Framework)
 			if c.Framework == "megatron" && s.lacks != "" {
 				t.Skip("skipped: ", s.lacks, "; plain layers have no sequence parallelism")
@@ -166,7 +173,7 @@ func TestCrowded(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := prepare(t, kind)
 			c, shares := crowded(kind)
-			c.Options = s.options
+			c.Version, c.Options = s.release, s.options
 			p, err := Predict(&c, &s.machine)
 			if err != nil {
 				t.Fatal(err)
@@ -206,7 +213,7 @@ func TestBoundary(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := prepare(t, kind)
 			predicted, err := largest(1, 64, func(layers int) (bool, error) {
-				c := boundary(kind, environment.Newest(kind), layers)
+				c := boundary(kind, s.release, layers)
 				p, err := Predict(&c, &s.machine)
 				return err == nil && p.Feasible, nil
 			})
@@ -215,7 +222,7 @@ func TestBoundary(t *testing.T) {
 			}
 			reach := max(4, predicted/3)
 			measured, err := largest(max(1, predicted-reach), predicted+reach, func(layers int) (bool, error) {
-				c := boundary(kind, environment.Newest(kind), layers)
+				c := boundary(kind, s.release, layers)
 				_, v := s.measure(t, &c)
 				return !v.OutOfMemory, nil
 			})

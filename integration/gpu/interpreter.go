@@ -2,25 +2,56 @@ package gpu
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/integration/environment"
 )
 
-// Environment is the release of a framework that runs here.
-func Environment(kind string) environment.Environment {
-	return environment.Of(kind, environment.Newest(kind))
+// Releases are the releases of a framework that may run here, newest first.
+func Releases(kind string) []string {
+	if kind != "torchtitan" {
+		return []string{environment.Newest(kind)}
+	}
+	releases := slices.Clone(environment.TorchTitanReleases)
+	slices.Reverse(releases)
+	return releases
 }
 
-// Interpreter returns a Python with torch and a framework: NDC_GPU_PYTHON where
-// it has the release, else one with the wheels of NDC_WHEELS in front of the
-// torch of NDC_PYTHON or python3, else the environment of package environment
-// from the index. The error says what is missing.
-func Interpreter(kind string) (string, error) {
-	e := Environment(kind)
+// Environment is a release with what the measured jobs need besides.
+func Environment(kind, release string) environment.Environment {
+	e := environment.Of(kind, release)
+	if kind == "torchtitan" {
+		e.Name += "-torchao"
+		e.Packages = append(e.Packages, "torchao=="+torchao[release])
+	}
+	return e
+}
+
+// torchao are the releases that go with the torch of TorchTitan's releases.
+var torchao = map[string]string{"0.2.2": "0.17.0", "0.3.0": "0.18.0"}
+
+// Interpreter returns a Python with torch and a framework, and the release that it
+// has, the newest that suits its torch: NDC_GPU_PYTHON, else one with the wheels of
+// NDC_WHEELS in front of the torch of NDC_PYTHON or python3, else the environment
+// of package environment from the index. The error says what is missing.
+func Interpreter(kind string) (python, release string, err error) {
+	var missing []error
+	for _, release := range Releases(kind) {
+		python, err := interpreter(Environment(kind, release))
+		if err == nil {
+			return python, release, nil
+		}
+		missing = append(missing, err)
+	}
+	return "", "", errors.Join(missing...)
+}
+
+func interpreter(e environment.Environment) (string, error) {
 	if python := os.Getenv("NDC_GPU_PYTHON"); python != "" {
 		return python, has(python, e)
 	}

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing/fstest"
@@ -19,24 +20,32 @@ type Case struct {
 	Sequence  int
 	Framework string // the backend's kind
 	Version   string
-	GPUs      int // of the planned layout; more than one: only ranks are run
-	Batch     int // sequences of a step
+	Only      bool // that version and no other
+	GPUs      int  // of the planned layout; more than one: only ranks are run
+	Batch     int  // sequences of a step
 	Layout    string
 	Options   string // further lines of the backend block
+	Precision string // and its recipe, such as fp8 rowwise; "": bf16
 	Steps     int
 }
 
 // Layouts and execution options are HCL lines; this is the shortest layout.
 const wholeMicroBatch = "micro_batch_size = 1\n      recompute = \"none\""
 
+func (c *Case) precision() string { return cmp.Or(c.Precision, "bf16") }
+
 // HCL is the job for a machine. room multiplies the GPU's memory, so that files
 // can be had of what is predicted not to fit.
 func (c *Case) HCL(m *Machine, room int) string {
+	precision, recipe, ok := strings.Cut(c.precision(), " ")
+	if ok {
+		recipe = fmt.Sprintf("fp8 {\n      recipe = %q\n    }", recipe)
+	}
 	return strings.NewReplacer(
 		"@gpu", m.Catalog, "@memory", fmt.Sprintf("%dMiB", m.MemoryMiB*room), "@torch", fmt.Sprintf("%dB", m.TorchMemory*int64(room)),
 		"@nodes", fmt.Sprint(max(1, c.GPUs/8)), "@ranks", fmt.Sprint(min(8, c.GPUs)), "@base", c.Base, "@layers", fmt.Sprint(c.Layers),
 		"@sequence", fmt.Sprint(c.Sequence), "@batch", fmt.Sprint(c.Batch), "@steps", fmt.Sprint(c.Steps), "@name", c.Name,
-		"@layout", c.Layout, "@kind", c.Framework, "@version", c.Version, "@options", c.Options,
+		"@layout", c.Layout, "@precision", precision, "@recipe", recipe, "@kind", c.Framework, "@version", c.Version, "@options", c.Options,
 	).Replace(jobTemplate)
 }
 
@@ -66,8 +75,9 @@ job "@name" {
   training {
     global_batch_size = @batch
     steps             = @steps
-    precision         = "bf16"
+    precision         = "@precision"
     seed              = 1234
+    @recipe
 
     optimizer "adamw" {
       learning_rate     = 1e-4

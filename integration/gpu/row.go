@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/integration/environment"
+	"github.com/ndc-dev/ndc/lang/job"
 )
 
 // Measurement is what one run said.
 type Measurement struct {
-	StepSeconds float64 // median of the later half of the steps; 0: not measured
-	Allocated   int64   // bytes, peak of torch's tensors
-	Reserved    int64   // bytes, peak of torch's allocator
-	Device      int64   // bytes in use on the GPU at the end
+	Steps       []float64 // seconds of each, those that start and compile among them
+	StepSeconds float64   // median of the later half of the steps; 0: not measured
+	Allocated   int64     // bytes, peak of torch's tensors
+	Reserved    int64     // bytes, peak of torch's allocator
+	Device      int64     // bytes in use on the GPU at the end
 	OutOfMemory bool
 	When        time.Time
 }
@@ -37,19 +40,19 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 	return object{
 		"id": c.ID(m, l),
 		"source": object{
-			"name": SourceName(m, c.Framework), "where": fmt.Sprintf("make gpu; %s %s", c.Framework, c.Version), "date": v.When.Format(time.DateOnly),
+			"name": SourceName(m, c.Framework, c.Version), "where": fmt.Sprintf("make gpu; %s %s", c.Framework, c.Version), "date": v.When.Format(time.DateOnly),
 		},
 		"model": object{
 			"name": fmt.Sprintf("%s with %d layers", c.Base, c.Layers), "layers": model.Layers, "hidden": model.HiddenSize, "ffn": model.FFNHiddenSize,
 			"heads": model.Attention.Heads, "kv_heads": model.Attention.KVHeads, "head_dim": model.Attention.HeadDim, "vocab": model.VocabSize,
-			"seq_len": model.SequenceLength, "moe": nil, "mla": nil, "arch_source": "ndc catalogue, " + c.Base,
+			"seq_len": model.SequenceLength, "moe": experts(model.MoE), "mla": nil, "arch_source": "ndc catalogue, " + c.Base,
 		},
 		"cluster":   object{"gpu": m.GPU, "gpus_per_node": min(8, c.GPUs), "nodes_or_gpus": c.GPUs, "interconnect": "none"},
-		"precision": "bf16",
+		"precision": c.precision(),
 		"layout": object{
 			"tp": l.TensorParallel, "sp": l.SequenceParallel, "pp": l.PipelineParallel, "vpp": nil, "cp": l.ContextParallel, "ep": nil, "etp": nil,
 			"dp": l.DataParallel(), "dp_replicate": l.DataParallelReplicate, "dp_shard": l.DataParallelShard, "zero_stage": l.ZeroStage, "fsdp": p.Plan.Execution.GradientDType + " gradients",
-			"mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": recompute(l),
+			"moe_routing": routing(model.MoE), "mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": recompute(l),
 			"overlaps": object{"tp_comm_overlap": p.Plan.Execution.OverlapTensorParallel, "moe_a2a_overlap": p.Plan.Execution.OverlapExpertParallel,
 				"cuda_graph_impl": graphs(&p.Plan.Execution), "cuda_graph_scope": strings.ReplaceAll(p.Plan.Execution.CUDAGraphs, "+", ",")},
 		},
@@ -57,6 +60,22 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 		"notes":    notes,
 		"quality":  object{"fully_specified": true, "oom": v.OutOfMemory, "n": c.GPUs},
 	}
+}
+
+// experts are the sizes of a mixture.
+func experts(m *job.MoE) any {
+	if m == nil {
+		return nil
+	}
+	return object{"experts": m.Experts, "topk": m.TopK, "moe_ffn": m.ExpertFFNHiddenSize, "shared": m.SharedExperts, "shared_ffn": m.SharedExpertFFNHiddenSize, "first_dense": m.FirstDenseLayers}
+}
+
+// routing says that no load was forced.
+func routing(m *job.MoE) any {
+	if m == nil {
+		return nil
+	}
+	return "not forced, on random tokens"
 }
 
 // recompute is full by so many layers, or by all in groups of one.
@@ -85,25 +104,34 @@ func gib(n int64) float64 { return float64(n) / (1 << 30) }
 // ID names what is measured: the machine, the framework, the model and the
 // layout.
 func (c *Case) ID(m *Machine, l plan.Layout) string {
-	return fmt.Sprintf("gpu-%s-%s-%s-%s%d-s%d-b%d-n%d-tp%dpp%dcp%d-z%d-mb%d-%s", m.Slug(), c.Framework, c.Version, c.Name, c.Layers, c.Sequence,
+	return fmt.Sprintf("gpu-%s-%s-%s-%s%d-%s-s%d-b%d-n%d-tp%dpp%dcp%d-z%d-mb%d-%s", m.Slug(), c.Framework, c.Version, c.Name, c.Layers, strings.ReplaceAll(c.precision(), " ", "-"), c.Sequence,
 		c.Batch, c.GPUs, l.TensorParallel, l.PipelineParallel, l.ContextParallel, l.ZeroStage, l.MicroBatchSize, l.Recompute)
 }
 
-// SourceName is the source of the rows of a framework on a machine.
-func SourceName(m *Machine, framework string) string {
-	return "make gpu, " + m.Slug() + ", " + framework
+// Title names a case among others of a suite.
+func (c *Case) Title() string {
+	return fmt.Sprintf("%s/%s%d-%s", c.Framework, c.Name, c.Layers, c.precision())
+}
+
+// SourceName is the source of the rows of a framework's release on a machine.
+func SourceName(m *Machine, framework, release string) string {
+	return "make gpu, " + m.Slug() + ", " + framework + " " + release
 }
 
 // frameworks are the names of testdata/measured/clusters.jsonl, which
 // tools/accuracy/frameworks.json leads to a target.
 var frameworks = map[string]string{"megatron": "Megatron-LM", "torchtitan": "TorchTitan", "deepspeed": "DeepSpeed"}
 
-// Facts is the machine's record for clusters.jsonl, one for each framework.
-func Facts(m *Machine, framework string) map[string]any {
+// Facts is the machine's record for clusters.jsonl, one for each release.
+func Facts(m *Machine, framework, release string) map[string]any {
+	software := frameworks[framework]
+	if release != environment.Newest(framework) {
+		software += " " + release
+	}
 	return object{
-		"id":         "gpu-" + m.Slug() + "-" + framework,
-		"applies_to": object{"source": SourceName(m, framework)}, "catalog_cluster": "dgx_h100", "catalog_gpu": m.Catalog,
-		"software": object{"framework": frameworks[framework] + " launched by ndc"},
+		"id":         "gpu-" + m.Slug() + "-" + framework + "-" + release,
+		"applies_to": object{"source": SourceName(m, framework, release)}, "judge_only": "kept out of every fit, so that something nobody fitted to judges", "catalog_cluster": "dgx_h100", "catalog_gpu": m.Catalog,
+		"software": object{"framework": software + " launched by ndc"},
 		"source":   object{"*": fmt.Sprintf("nvidia-smi: %s, driver %s, %d MiB; torch %s for CUDA %s, %d bytes", m.GPU, m.Driver, m.MemoryMiB, m.Torch, m.CUDA, m.TorchMemory)},
 	}
 }
@@ -165,8 +193,8 @@ func ids(path string) (map[string]bool, error) {
 
 // Keep appends a measurement and its machine to a folder in the format of
 // testdata/measured.
-func Keep(folder string, m *Machine, framework string, row map[string]any) (int, error) {
-	if _, err := Append(filepath.Join(folder, "clusters.jsonl"), Facts(m, framework)); err != nil {
+func Keep(folder string, m *Machine, c *Case, row map[string]any) (int, error) {
+	if _, err := Append(filepath.Join(folder, "clusters.jsonl"), Facts(m, c.Framework, c.Version)); err != nil {
 		return 0, err
 	}
 	return Append(filepath.Join(folder, "gpu_"+m.Slug()+".jsonl"), row)

@@ -28,6 +28,7 @@ type Runner struct {
 	More     []string      // arguments behind those of the launch
 	CPU      bool          // start the programs without a GPU: nothing is measured
 	Crowd    *Crowd        // nil: as emitted
+	Kernels  string        // file for the kernels of two steps; "": none are looked at
 }
 
 // Crowd narrows what a run has of the GPU.
@@ -110,6 +111,9 @@ func (r *Runner) environment(l *artifacts.Launch, rank int, folder string) []str
 	if l.World() > 1 {
 		env = append(env, "FAKE_RANK="+strconv.Itoa(rank), "FAKE_WORLD="+strconv.Itoa(l.World()))
 	}
+	if r.Kernels != "" {
+		env = append(env, "KERNELS="+r.Kernels)
+	}
 	if c := r.Crowd; c != nil {
 		grow := "False"
 		if c.Expandable {
@@ -126,16 +130,16 @@ func (r *Runner) environment(l *artifacts.Launch, rank int, folder string) []str
 }
 
 // stepTime finds a step's time in the log of a framework: milliseconds,
-// seconds, or tokens per second.
+// seconds, or tokens per second. torchrun names the rank before every line.
 var stepTime = map[string]*regexp.Regexp{
 	"megatron":   regexp.MustCompile(`elapsed time per iteration \(ms\): ([0-9.]+)`),
-	"deepspeed":  regexp.MustCompile(`(?m)^step \d+/\d+ loss .* seconds ([0-9.]+)`),
+	"deepspeed":  regexp.MustCompile(`(?m)^(?:\[default\d+\]:)?step \d+/\d+ loss .* seconds ([0-9.]+)`),
 	"torchtitan": regexp.MustCompile(`step: +\d+ .* tps: +([0-9,]+)`),
 }
 
-// stepSeconds is the median over the later half of the steps. tokens are those
-// of a step on one GPU.
-func stepSeconds(framework, log string, tokens int) float64 {
+// steps are the times of the steps in seconds. tokens are those of a step on one
+// GPU.
+func steps(framework, log string, tokens int) []float64 {
 	var seconds []float64
 	for _, match := range stepTime[framework].FindAllStringSubmatch(log, -1) {
 		v, err := strconv.ParseFloat(strings.ReplaceAll(match[1], ",", ""), 64)
@@ -150,12 +154,16 @@ func stepSeconds(framework, log string, tokens int) float64 {
 		}
 		seconds = append(seconds, v)
 	}
+	return seconds
+}
+
+// later is the median over the later half of the steps; 0 where there are none.
+func later(seconds []float64) float64 {
 	if len(seconds) == 0 {
 		return 0
 	}
-	seconds = seconds[len(seconds)/2:]
-	slices.Sort(seconds)
-	return seconds[len(seconds)/2]
+	half := slices.Sorted(slices.Values(seconds[len(seconds)/2:]))
+	return half[len(half)/2]
 }
 
 var outOfMemory = regexp.MustCompile(`OutOfMemoryError|CUDA out of memory`)
@@ -163,7 +171,8 @@ var outOfMemory = regexp.MustCompile(`OutOfMemoryError|CUDA out of memory`)
 // read puts together what the process wrote and what it logged.
 func read(l *artifacts.Launch, folder, log string, failed error) (*Measurement, error) {
 	p := l.Plan
-	v := &Measurement{When: time.Now(), StepSeconds: stepSeconds(l.Framework, log, p.Input.GlobalBatchSize*p.Input.SequenceLength/p.Input.GPUs)}
+	v := &Measurement{When: time.Now(), Steps: steps(l.Framework, log, p.Input.GlobalBatchSize*p.Input.SequenceLength/p.Input.GPUs)}
+	v.StepSeconds = later(v.Steps)
 	if failed != nil && outOfMemory.MatchString(log) {
 		return &Measurement{When: time.Now(), OutOfMemory: true}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestStart(t *testing.T) {
 		{Framework: "megatron", GPUs: 1, Layout: "micro_batch_size = 1"},
 		{Framework: "megatron", GPUs: 8, Layout: "tensor_parallel = 2\n      zero_stage = 1\n      micro_batch_size = 1"},
 	} {
-		c.Name, c.Base, c.Layers, c.Sequence, c.Batch, c.Steps = "tiny", "debug", 2, 64, 2*c.GPUs, 3
+		c.Name, c.Base, c.Layers, c.Sequence, c.Batch, c.Steps = "tiny", "debug", 2, 64, 2*c.GPUs, 7
 		c.Version, c.Options = environment.Newest(c.Framework), onCPU[c.Framework]
 		t.Run(c.Framework+map[bool]string{true: "/rank", false: "/whole"}[c.GPUs > 1], func(t *testing.T) {
 			start(t, &c, drivers)
@@ -58,7 +59,8 @@ func start(t *testing.T, c *Case, drivers string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 10 * time.Minute, CPU: true}
+	r := Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 10 * time.Minute, CPU: true,
+		Kernels: filepath.Join(t.TempDir(), "kernels.json")}
 	if c.Framework == "megatron" && c.GPUs == 1 { // as on a GPU without Transformer Engine; tensor ranks need stand-ins
 		r.More = WithoutEngine
 	}
@@ -73,12 +75,17 @@ func start(t *testing.T, c *Case, drivers string) {
 			t.Fatal(err)
 		}
 	}
-	v, err := r.Run(p.Launch, 0, t.TempDir())
+	folder := t.TempDir()
+	v, err := r.Run(p.Launch, 0, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v.StepSeconds == 0 {
-		t.Error("no step in the log")
+		log, _ := os.ReadFile(filepath.Join(folder, "log.txt"))
+		t.Errorf("no step in the log:\n%s", environment.Tail(string(log), 30))
+	}
+	if text, err := os.ReadFile(r.Kernels); err != nil || !strings.Contains(string(text), `["aten::mm", `) {
+		t.Errorf("no products among what ran: %.200s, %v", text, err)
 	}
 	t.Logf("%s: %.2f s a step", c.ID(&here, p.Plan.Layout), v.StepSeconds)
 }

@@ -116,7 +116,7 @@ func TestRows(t *testing.T) {
 	v := Measurement{StepSeconds: 0.25, Allocated: 3 << 30, Reserved: 4 << 30, Device: 5 << 30, When: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 	row := Row(&c, p, &here, &v)
 	for _, want := range []int{1, 0} {
-		if n, err := Keep(folder, &here, c.Framework, row); n != want || err != nil {
+		if n, err := Keep(folder, &here, &c, row); n != want || err != nil {
 			t.Errorf("%d rows, %v; want %d", n, err, want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestRowsAreUnderstood(t *testing.T) {
 		}
 		peak := &p.Plan.Memory.Peak
 		v := Measurement{StepSeconds: float64(p.Plan.Time.StepSeconds), Allocated: int64(peak.AllocatedBytes), Reserved: int64(peak.ReservedBytes), Device: int64(peak.DeviceBytes)}
-		if _, err := Keep(folder, &here, c.Framework, Row(&c, p, &here, &v)); err != nil {
+		if _, err := Keep(folder, &here, &c, Row(&c, p, &here, &v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,14 +196,14 @@ func near(a, b float64) bool { return a > 0 && math.Abs(a-b) < 0.002*b }
 func TestStepSeconds(t *testing.T) {
 	for framework, log := range map[string]string{
 		"megatron":   " iteration 1/ 4 | elapsed time per iteration (ms): 9000.0 |\n | elapsed time per iteration (ms): 260.0 |\n | elapsed time per iteration (ms): 250.0 |",
-		"deepspeed":  "step 1/4 loss 7.6 gradient norm nan learning rate 1e-4 seconds 9.0 tokens/s/GPU 1\nstep 2/4 loss 7.6 gradient norm nan learning rate 1e-4 seconds 0.2500 tokens/s/GPU 1\n",
+		"deepspeed":  "step 1/4 loss 7.6 gradient norm nan learning rate 1e-4 seconds 9.0 tokens/s/GPU 1\n[default0]:step 2/4 loss 7.6 gradient norm nan learning rate 1e-4 seconds 0.2500 tokens/s/GPU 1\n",
 		"torchtitan": "step:  1  loss:  7.6  tps: 10  tflops\nstep:  2  loss:  7.6  memory:  1.00GiB(1%)  tps: 40,000  tflops: 1\n",
 	} {
-		if got := stepSeconds(framework, log, 10_000); got != 0.25 && got != 0.26 {
+		if got := later(steps(framework, log, 10_000)); got != 0.25 && got != 0.26 {
 			t.Errorf("%s: %g", framework, got)
 		}
 	}
-	if got := stepSeconds("megatron", "nothing", 1); got != 0 {
+	if got := later(steps("megatron", "nothing", 1)); got != 0 {
 		t.Error(got)
 	}
 }
@@ -259,20 +259,26 @@ func TestLargest(t *testing.T) {
 // the framework is an error that says so.
 func TestWheels(t *testing.T) {
 	python := filepath.Join(t.TempDir(), "python")
-	script(t, python, "#!/bin/sh\necho 0.2.2\n")
+	script(t, python, "#!/bin/sh\necho 0.1.0\n")
 	t.Setenv("NDC_GPU_PYTHON", python)
-	if _, err := Interpreter("torchtitan"); err == nil || !strings.Contains(err.Error(), "has no torchtitan 0.3.0") {
+	if _, _, err := Interpreter("torchtitan"); err == nil || !strings.Contains(err.Error(), "has no torchtitan 0.3.0") {
 		t.Error(err)
 	}
-	script(t, python, "#!/bin/sh\necho 0.3.0\n")
-	if got, err := Interpreter("torchtitan"); got != python || err != nil {
-		t.Error(got, err)
+	for _, release := range []string{"0.2.2", "0.3.0"} {
+		script(t, python, "#!/bin/sh\necho "+release+"\n")
+		if got, has, err := Interpreter("torchtitan"); got != python || has != release || err != nil {
+			t.Error(got, has, err)
+		}
 	}
 	t.Setenv("NDC_GPU_PYTHON", "")
 	t.Setenv("NDC_WHEELS", t.TempDir())
 	t.Setenv("NDC_CACHE", t.TempDir())
 	t.Setenv("NDC_PYTHON", python)
-	if _, err := Interpreter("torchtitan"); err == nil {
+	script(t, python, "#!/bin/sh\necho 2.12.0+cu130\necho /somewhere/site-packages\n")
+	if _, _, err := Interpreter("torchtitan"); err == nil || !strings.Contains(err.Error(), "torchtitan-0.2.2-torchao runs on torch 2.11.0 alone") {
+		t.Error(err)
+	}
+	if _, _, err := Interpreter("megatron"); err == nil {
 		t.Error("a framework comes out of an empty folder")
 	}
 }

@@ -21,7 +21,7 @@ func TestFromWheels(t *testing.T) {
 	}
 	for _, kind := range Kinds {
 		t.Run(kind, func(t *testing.T) {
-			e := Environment(kind)
+			e := Environment(kind, environment.Newest(kind))
 			line := &summary.Line{Framework: kind, Version: environment.Newest(kind), What: "packed as wheels, and installed without an index"}
 			line.AddAfter(t)
 			line.Count(t)
@@ -41,7 +41,7 @@ func TestFromWheels(t *testing.T) {
 			t.Setenv("PIP_INDEX_URL", "http://127.0.0.1:1") // nobody answers
 			t.Setenv("NDC_WHEELS", wheels)
 			t.Setenv("NDC_PYTHON", filepath.Join(cache, "torch-"+e.Torch, "bin", "python"))
-			python, err := Interpreter(kind)
+			python, _, err := Interpreter(kind)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,7 @@
 
 In a rank it writes at exit what torch and the GPU say about memory to MEASURED, and where FAKE_RANK is set it puts
 torch's fake process group in the place of every other: collectives return at once, so that one process is any rank of
-any world, with the real tensors of that rank. What they bring is whatever memory held.
+any world, with the real tensors of that rank. What they bring is whatever memory held. KERNELS asks for two steps' kernels.
 """
 import atexit
 import json
@@ -65,6 +65,37 @@ def report(pid):
         json.dump({**peaks, "device": device}, file)
 
 
+def kernels():
+    """Writes what ran on the GPU, or where there is none on the CPU, between the fourth and the sixth call of the first optimizer to KERNELS: names, calls, microseconds."""
+    import torch
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    seen = {"first": None, "calls": 0, "profile": None}
+
+    def count(optimizer, *_):
+        if seen["first"] is None:
+            seen["first"] = id(optimizer)
+        if seen["first"] != id(optimizer):
+            return
+        seen["calls"] += 1
+        if seen["calls"] not in (4, 6):
+            return
+        there = torch.profiler.ProfilerActivity.CUDA in torch.profiler.supported_activities()
+        if there:
+            torch.cuda.synchronize()
+        if seen["calls"] == 4:
+            activity = torch.profiler.ProfilerActivity.CUDA if there else torch.profiler.ProfilerActivity.CPU
+            seen["profile"] = torch.profiler.profile(activities=[activity])
+            seen["profile"].__enter__()
+        else:
+            seen["profile"].__exit__(None, None, None)
+            events = [[e.key, e.count, e.self_device_time_total if there else e.self_cpu_time_total] for e in seen["profile"].key_averages()]
+            with open(os.environ["KERNELS"], "w") as file:
+                json.dump(sorted(events, key=lambda e: -e[2]), file)
+
+    register_optimizer_step_post_hook(count)
+
+
 def fake():
     """Every process group is torch's fake one."""
     import torch.distributed as dist
@@ -86,6 +117,8 @@ if "MEASURED" in os.environ and "RANK" in os.environ:
     if "CAP" in os.environ:
         limit()
     keep()
+    if "KERNELS" in os.environ:
+        kernels()
     atexit.register(report, os.getpid())
     if "FAKE_RANK" in os.environ:
         fake()
