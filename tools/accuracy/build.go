@@ -109,7 +109,8 @@ func (w *describer) load(folder fs.FS) ([]example, error) {
 	return examples, nil
 }
 
-// newDescriber reads the data files. Facts beside the rows come first.
+// newDescriber reads the data files. Facts beside the rows come first, what is
+// assumed of a GPU last: machines are added at a file's end.
 func newDescriber(folders ...fs.FS) (*describer, error) {
 	w := &describer{machines: machines{}, frameworks: embedded[framework]("frameworks.json")}
 	for _, folder := range folders {
@@ -125,10 +126,18 @@ func newDescriber(folders ...fs.FS) (*describer, error) {
 			w.facts = append(w.facts, f)
 		}
 	}
+	slices.SortStableFunc(w.facts, func(a, b facts) int { return ranked(a.Assumed) - ranked(b.Assumed) })
 	if len(w.facts) == 0 {
 		return nil, fmt.Errorf("no %s with facts about clusters: name its folder with -facts", factsFile)
 	}
 	return w, nil
+}
+
+func ranked(assumed bool) int {
+	if assumed {
+		return 1
+	}
+	return 0
 }
 
 // guarded builds one job; what no check foresaw skips the row instead of

@@ -84,6 +84,7 @@ type modelFacts struct {
 	Dropout           float64 `json:"dropout"`
 	AttentionBias     *bool   `json:"attention_bias"`
 	MLPBias           *bool   `json:"mlp_bias"`
+	QKNorm            bool    `json:"qk_norm"`
 	ActivationClamp   float64 `json:"activation_clamp"`
 	FirstDenseLayers  int     `json:"first_dense_layers"`
 }

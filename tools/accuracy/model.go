@@ -148,6 +148,9 @@ func (f *modelFacts) apply(m *job.Model) {
 	if f.MLPBias != nil {
 		m.MLPBias = *f.MLPBias
 	}
+	if f.QKNorm {
+		m.Attention.QKNorm = true
+	}
 	if f.ActivationClamp > 0 {
 		m.Activation.Clamp = f.ActivationClamp
 	}

@@ -204,3 +204,20 @@ func TestMemoryDefinition(t *testing.T) {
 		t.Errorf("nvidia-smi: %+v", d)
 	}
 }
+
+// TestAssumedLast: what is known of a machine counts, also behind what is assumed of its GPU.
+func TestAssumedLast(t *testing.T) {
+	w, err := newDescriber(fstest.MapFS{factsFile: {Data: []byte(`{"id": "any", "applies_to": {"gpu_contains": "h200"}, "assumed": true}
+{"id": "ours", "applies_to": {"source": "make gpu, here"}}
+`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, assumed := range map[string]bool{"make gpu, here": false, "a page": true} {
+		r := row{}
+		r.Source.Name, r.Cluster.GPU = source, "NVIDIA H200"
+		if f := w.factsOf(&r); f == nil || f.Assumed != assumed {
+			t.Errorf("%s: %+v, assumed should be %v", source, f, assumed)
+		}
+	}
+}
