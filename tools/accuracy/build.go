@@ -43,6 +43,7 @@ type framework struct {
 	InPlaceLoss      bool              `json:"in_place_loss"`         // Transformer Engine's cross entropy
 	PlainLoss        bool              `json:"plain_loss"`            // compile did not cover the loss
 	ZeROBucket       int64             `json:"zero_bucket"`           // state kept by DeepSpeed's ZeRO, with reduce and gather buckets of so many elements
+	StandIn          string            `json:"stand_in"`              // what its own layers and engine are taken to be like
 	Superseded       string            `json:"superseded"`            // why its runs say nothing about the ranges of later releases
 	Environment      map[string]string `json:"environment"`
 }
@@ -57,6 +58,7 @@ type example struct {
 	exec       plan.Execution
 	skip       string              // why it cannot be predicted
 	framework  string              // as the facts name it
+	standIn    bool                // another framework's layers stand for those that ran: spreads are not fitted to it
 	superseded bool                // by releases that communicate otherwise: says nothing about what ndc emits
 	assumed    bool                // nothing is known of its cluster but the GPU
 	memoryOnly bool                // its step time says nothing, or hangs on defaults that it may not have kept
@@ -178,7 +180,7 @@ func (w *describer) example(r *row) example {
 		x.skip = "no target stands in for its framework"
 		return x
 	}
-	x.framework, x.superseded = fw.Framework, fw.Superseded != ""
+	x.framework, x.superseded, x.standIn = fw.Framework, fw.Superseded != "", fw.StandIn != ""
 	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, f, fw), Cluster: cluster, Backend: fw.backend()}
 	x.job.Execution = execution(r, f, fw)
 	if x.target, x.skip = targetOf(x.job); x.skip != "" {

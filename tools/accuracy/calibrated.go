@@ -57,8 +57,8 @@ type ceilings struct {
 // printCalibrated draws, and prints how far off predictions are before a
 // calibration, with one factor for all, by terms, by whatever other models can
 // tell, and by a fit to all rows.
-func printCalibrated(w io.Writer, results []result, rows []witness, withoutModel heldOut) {
-	scores := drawn200(results, rows, withoutModel)
+func printCalibrated(w io.Writer, results []result, e *evidence, withoutModel heldOut) {
+	scores := drawn200(results, e, withoutModel)
 	fmt.Fprintf(w, "%d draws of %d runs of at most %d models of one source on one GPU, predicted by parameters and spreads fitted without the source;\n"+
 		"error of the rows of its other models there (median of a draw, mean over draws); gap closed: by five runs, by all runs, by parameters:\n\n", len(scores), drawnRuns, drawnMost)
 	fmt.Fprintln(w, "| machine | draws | before | one factor | ndc calibrate | all runs of other models | parameters fitted to them | fitted to all rows | gap closed | inside the 90 % range |")
@@ -111,7 +111,7 @@ func printDraws(w io.Writer, name string, of []drawScore) {
 }
 
 // drawn200 makes the draws, the same ones every time.
-func drawn200(results []result, rows []witness, withoutModel heldOut) []drawScore {
+func drawn200(results []result, e *evidence, withoutModel heldOut) []drawScore {
 	c := ceilings{map[string]float64{}, map[string]float64{}, map[string]float64{}}
 	for i := range results {
 		if r := &results[i]; r.Time != nil {
@@ -122,8 +122,9 @@ func drawn200(results []result, rows []witness, withoutModel heldOut) []drawScor
 		c.refit[id] = -math.Log(predicted)
 	}
 	machines := map[string][]*witness{}
-	for i := range rows {
-		machines[rows[i].machine] = append(machines[rows[i].machine], &rows[i])
+	for i := range e.rows {
+		w := &e.rows[i]
+		machines[w.machine] = append(machines[w.machine], w)
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(machines)) {
@@ -131,19 +132,14 @@ func drawn200(results []result, rows []witness, withoutModel heldOut) []drawScor
 			names = append(names, name)
 		}
 	}
-	without := map[string]*uncertainty.Record{}
 	for _, name := range names {
-		source := machines[name][0].x.row.file
-		if without[source] == nil {
-			without[source] = fitSpreads(slices.DeleteFunc(slices.Clone(rows), func(o witness) bool { return o.x.row.file == source }))
-		}
-		c.all(machines[name], without[source])
+		c.all(machines[name], e.record(machines[name][0].source))
 	}
 	r := rand.New(rand.NewPCG(20, 26))
 	var scores []drawScore
 	for len(scores) < draws && len(names) > 0 {
 		name := names[r.IntN(len(names))]
-		if s, ok := drawOne(r, machines[name], without[machines[name][0].x.row.file], &c); ok {
+		if s, ok := drawOne(r, machines[name], e.record(machines[name][0].source), &c); ok {
 			s.machine = name
 			scores = append(scores, s)
 		}
@@ -284,8 +280,7 @@ func middle(rows []*witness, off func(*witness) float64) float64 {
 // printMistaken draws from machines whose networks a job may take for others than they
 // are: with the network that is stated, with the other, and with the other and what a
 // benchmark of the network measures.
-func printMistaken(w io.Writer, folder, known fs.FS, p estimate.Parameters, rows []witness) error {
-	record := fitSpreads(rows)
+func printMistaken(w io.Writer, folder, known fs.FS, p estimate.Parameters, e *evidence) error {
 	fmt.Fprint(w, "\nA machine that no fit knows, whose network a job takes for another:\n\n| network | draws | before | one factor | ndc calibrate | other runs of the same models: before | one factor | ndc calibrate | inside the 90 % range |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, mistaken := range []bool{false, true} {
 		d, err := newDescriber(folder, known)
@@ -304,12 +299,13 @@ func printMistaken(w io.Writer, folder, known fs.FS, p estimate.Parameters, rows
 			if f := d.factsOf(x.row); f == nil || f.Mistaken == nil || x.row.oom() {
 				continue
 			} else if r := predict(x, p); r.Time != nil {
-				o := unseenWitness(&r, record)
-				machines[o.machine] = append(machines[o.machine], o)
+				o := e.judge(&r)
+				machines[o.machine] = append(machines[o.machine], &o)
 				times[o.machine] = float64(f.Mistaken.NICs) * f.Mistaken.Gbit / (float64(f.Network.NICs) * f.Network.Gbit)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(machines)) {
+			record := e.record(machines[name][0].source)
 			benchmark := uncertainty.Observation{Ratio: times[name], Benchmark: record.Benchmark(uncertainty.Network)}
 			benchmark.Step.Terms[uncertainty.Network] = 1
 			if !mistaken {

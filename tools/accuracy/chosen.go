@@ -114,9 +114,9 @@ func without(groups []chosenGroup, out func(*chosenGroup) bool) []chosenGroup {
 // group of at least three measured layouts of one model, batch and machine the
 // one with the shortest prediction. A search is optimistic where such steps
 // take longer, against their predictions, than the others of their groups.
-func printChosen(w io.Writer, results []result, rows []witness, of []judged) {
-	record := fitSpreads(rows)
-	members := groupsOf(rows)
+func printChosen(w io.Writer, results []result, e *evidence, of []judged) {
+	record := e.record("")
+	members := groupsOf(e.rows)
 	groups := gridGroups(results)
 	var inside, after []bool
 	var more, left []float64

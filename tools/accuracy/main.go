@@ -88,12 +88,12 @@ func run(o options, p estimate.Parameters) error {
 		return writePublished(os.Stdout, results)
 	}
 	if o.spreads {
-		return writeSpreads(os.Stdout, witnesses(results, crossValidate(cases, p)))
+		return writeSpreads(os.Stdout, newEvidence(results, crossValidate(cases, p)))
 	}
 	if o.calibrated {
-		rows := witnesses(results, crossValidate(cases, p))
-		printCalibrated(os.Stdout, results, rows, leaveModels(cases, p))
-		return printMistaken(os.Stdout, os.DirFS(o.rows), os.DirFS(o.known), p, rows)
+		e := newEvidence(results, crossValidate(cases, p))
+		printCalibrated(os.Stdout, results, e, leaveModels(cases, p))
+		return printMistaken(os.Stdout, os.DirFS(o.rows), os.DirFS(o.known), p, e)
 	}
 	report(os.Stdout, results, o.worst)
 	printRegret(os.Stdout, results)

@@ -25,46 +25,16 @@ type judged struct {
 const probability = 0.9
 
 // judgeSpreads asks of each row whether it lies in its range: as far from what
-// other sources measured as it is, with spreads fitted to all rows and to those
-// of other sources.
-func judgeSpreads(rows []witness) []judged {
-	all, without := fitSpreads(rows), map[string]*uncertainty.Record{}
+// other sources measured as it is, with spreads fitted to all sources and to all others.
+func (e *evidence) judgeSpreads(rows []witness) []judged {
+	all := e.record("")
 	var out []judged
 	for i := range rows {
 		w := &rows[i]
-		source := w.x.row.file
-		if without[source] == nil {
-			without[source] = fitSpreads(slices.DeleteFunc(slices.Clone(rows), func(o witness) bool { return o.x.row.file == source }))
-		}
 		n := w.under(all)
-		out = append(out, judged{of: strings.TrimSuffix(source, ".jsonl") + kindOf(w), inside: holds(n, w.ratio), strict: holds(w.under(without[source]), w.ratio), wide: n.Spread * wideness})
+		out = append(out, judged{of: strings.TrimSuffix(w.source, ".jsonl") + kindOf(w), inside: holds(n, w.ratio), strict: holds(w.under(e.record(w.source)), w.ratio), wide: n.Spread * wideness, orderOnly: w.orderOnly()})
 	}
 	return out
-}
-
-// judgeUnseen does the same for rows that no fit sees.
-func judgeUnseen(results []result, rows []witness) []judged {
-	all := fitSpreads(rows)
-	var out []judged
-	for i := range results {
-		r := &results[i]
-		if !r.judge || r.apart || r.Time == nil || r.example.memoryOnly || r.example.superseded {
-			continue
-		}
-		w := unseenWitness(r, all)
-		n := w.under(all)
-		out = append(out, judged{of: r.Source + kindOf(w), inside: holds(n, w.ratio), strict: holds(n, w.ratio), wide: n.Spread * wideness, orderOnly: r.orderOnly()})
-	}
-	return out
-}
-
-// unseenWitness is a row that no fit sees, with its distance from what a record was
-// fitted to.
-func unseenWitness(r *result, record *uncertainty.Record) *witness {
-	w := &witness{x: r.example, ratio: math.Log(r.Time.MeasuredSeconds / r.Time.PredictedSeconds), machine: r.example.row.file + " " + r.example.job.Cluster.GPU.Catalog}
-	w.terms()
-	w.stand(&record.Of(w.x.job).Measured)
-	return w
 }
 
 // wideness is how many spreads a range goes to either side.
@@ -112,15 +82,15 @@ func meanInside(of []judged, kind string) (mean float64, sources int) {
 // their range, also inside the one that the other sources' rows alone would give
 // them, and how wide the ranges are; and the same of rows that no fit sees.
 func printCoverage(w io.Writer, results []result, c *crossValidation) {
-	rows := witnesses(results, c)
-	seen := judgeSpreads(rows)
+	e := newEvidence(results, c)
+	seen := e.judgeSpreads(e.rows)
 	inside, strict, _ := gather(seen, nil)
 	fmt.Fprintf(w, "%s of %d steps of sources left out of the fit lie inside their range, %s inside the range that the rows of\n"+
 		"the other sources alone would give them.\n\n", percentOf(inside), len(seen), percentOf(strict))
 	fmt.Fprintln(w, "| rows of | rows | inside | inside that of other sources | half the range, median |")
 	fmt.Fprintln(w, "|---|---|---|---|---|")
 	printRanges(w, seen, "")
-	unseen := judgeUnseen(results, rows)
+	unseen := e.judgeSpreads(e.judges)
 	printRanges(w, unseen, ", in no fit")
 	all := slices.DeleteFunc(slices.Concat(seen, unseen), func(j judged) bool { return j.orderOnly })
 	fmt.Fprintln(w, "\nEach source counting as one, but for grids whose times say nothing:\n\n| rows of | sources | inside that of other sources |\n|---|---|---|")
@@ -128,7 +98,7 @@ func printCoverage(w io.Writer, results []result, c *crossValidation) {
 		share, n := meanInside(all, kind)
 		fmt.Fprintf(w, "| %s | %d | %.0f %% |\n", strings.TrimPrefix(kind, ", "), n, 100*share)
 	}
-	printChosen(w, results, rows, seen)
+	printChosen(w, results, e, seen)
 }
 
 // printRanges prints a line for each kind of row.

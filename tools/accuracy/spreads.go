@@ -38,6 +38,7 @@ type witness struct {
 	ratio          float64              // logarithm of measured over predicted
 	source         string
 	machine, model string
+	judge          bool // no fit of parameters sees its source, at any time
 }
 
 // witnesses are the rows whose steps what ndc emits resembles.
@@ -49,10 +50,7 @@ func witnesses(results []result, c *crossValidation) []witness {
 		if !ok || x.superseded {
 			continue
 		}
-		w := witness{x: x, ratio: -math.Log(predicted), source: x.row.file, machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
-		w.model = w.machine + " " + c.folds[x.row.ID] + " " + x.job.Training.Precision
-		w.terms()
-		out = append(out, w)
+		out = append(out, newWitness(x, -math.Log(predicted)))
 	}
 	for i := range out {
 		w := &out[i]
@@ -61,6 +59,71 @@ func witnesses(results []result, c *crossValidation) []witness {
 	}
 	return out
 }
+
+// newWitness is a step whose logarithm of measured over predicted is given.
+func newWitness(x *example, ratio float64) witness {
+	w := witness{x: x, ratio: ratio, source: x.row.file, machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
+	w.model = w.machine + " " + architecture(x) + " " + x.job.Training.Precision
+	w.terms()
+	return w
+}
+
+// most is how many rows of a machine spreads are fitted to where no fit of parameters
+// sees them: a grid has hundreds, and the time for that is their cube.
+const most = 80
+
+// evidence is what spreads are fitted to and judged by.
+type evidence struct {
+	rows    []witness // predicted by parameters fitted without their source
+	judges  []witness // of sources that no fit of parameters sees
+	without map[string]*uncertainty.Record
+}
+
+// newEvidence collects rows.
+func newEvidence(results []result, c *crossValidation) *evidence {
+	e := &evidence{rows: witnesses(results, c), without: map[string]*uncertainty.Record{}}
+	for i := range results {
+		if r := &results[i]; r.judge && !r.apart && r.Time != nil && !r.example.memoryOnly && !r.example.superseded {
+			e.judges = append(e.judges, e.judge(r))
+		}
+	}
+	return e
+}
+
+// judge is a row that no fit sees, with its distance from what fits saw.
+func (e *evidence) judge(r *result) witness {
+	w := newWitness(r.example, math.Log(r.Time.MeasuredSeconds/r.Time.PredictedSeconds))
+	w.judge = true
+	others := envelope(e.rows, func(o *witness) bool { return o.moe() == w.moe() })
+	w.stand(&others)
+	return w
+}
+
+// record has the spreads that all sources but one say; "" for all.
+func (e *evidence) record(but string) *uncertainty.Record {
+	if e.without[but] == nil {
+		e.without[but] = fitSpreads(slices.DeleteFunc(slices.Concat(e.rows, evenly(e.judges)), func(w witness) bool { return w.source == but }))
+	}
+	return e.without[but]
+}
+
+// evenly are the rows that spreads are fitted to: of a large grid a part, taken
+// evenly, and none of grids whose times say nothing or of a framework for which
+// another stands.
+func evenly(judges []witness) []witness {
+	count := map[string]int{}
+	for i := range judges {
+		count[judges[i].machine]++
+	}
+	at := map[string]int{}
+	return slices.DeleteFunc(slices.Clone(judges), func(w witness) bool {
+		i, n := at[w.machine], count[w.machine]
+		at[w.machine]++
+		return w.orderOnly() || w.x.standIn || n > most && i > 0 && i*most/n == (i-1)*most/n
+	})
+}
+
+func (w *witness) orderOnly() bool { return w.x.grid != nil && w.x.grid.OrderOnly != "" }
 
 // terms fills in what the step is made of.
 func (w *witness) terms() {
@@ -195,9 +258,9 @@ func fitSpreads(rows []witness) *uncertainty.Record {
 			*all[i].source = fmt.Sprintf("fitted; before, %.2g was %s", all[i].assumed, *all[i].source)
 		}
 	}
-	r.Source = fmt.Sprintf("most likely for %d published steps predicted by parameters fitted without their source (testdata/measured)", len(rows))
-	r.Dense.Measured = envelope(rows, func(w *witness) bool { return !w.moe() })
-	r.Experts.Measured = envelope(rows, (*witness).moe)
+	r.Source = fmt.Sprintf("most likely for %d measured steps predicted by parameters fitted without their source (testdata/measured)", len(rows))
+	r.Dense.Measured = envelope(rows, func(w *witness) bool { return !w.judge && !w.moe() })
+	r.Experts.Measured = envelope(rows, func(w *witness) bool { return !w.judge && w.moe() })
 	return r
 }
 
@@ -379,9 +442,9 @@ func inverted(a [][]float64) [][]float64 {
 }
 
 // writeSpreads prints compiler/uncertainty/data/prior.json.
-func writeSpreads(w io.Writer, rows []witness) error {
+func writeSpreads(w io.Writer, of *evidence) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(fitSpreads(rows))
+	return e.Encode(of.record(""))
 }

@@ -107,3 +107,31 @@ func TestInverted(t *testing.T) {
 		}
 	}
 }
+
+// TestEvenly: a grid of hundreds counts by a part that is spread over it, smaller sources
+// whole, and neither grids whose times say nothing nor layers for which others stand.
+func TestEvenly(t *testing.T) {
+	var rows []witness
+	add := func(machine string, n int, x example) {
+		for range n {
+			rows = append(rows, witness{x: &x, machine: machine, ratio: float64(len(rows))})
+		}
+	}
+	add("large", 248, example{})
+	add("small", most, example{})
+	add("stand-in", 32, example{standIn: true})
+	add("order", 50, example{grid: &grid{OrderOnly: "no engine"}})
+	count, last, widest := map[string]int{}, 0.0, 0.0
+	for _, w := range evenly(rows) {
+		count[w.machine]++
+		if w.machine == "large" {
+			last, widest = w.ratio, max(widest, w.ratio-last)
+		}
+	}
+	if count["large"] != most || count["small"] != most || len(count) != 2 {
+		t.Errorf("%v", count)
+	}
+	if last < 240 || widest > 5 {
+		t.Errorf("the last row is %v, and %v rows are left out at once", last, widest-1)
+	}
+}
