@@ -38,6 +38,10 @@ func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 		},
 	}
 	r.Experts.LaunchedTogether = j.Cluster.GPU.Capability() >= 9 // torch._grouped_mm; before, a loop (models/deepseek_v3/model/args.py)
+	// torchao/float8/float8_linear.py @v0.17.0, matmul_with_hp_or_float8_args, and prototype/mx_formats/mx_linear.py,
+	// mx_mm: weights are cast in the forward pass and again, by the other side, in the backward pass. Gathered in 8
+	// bits they are cast as shards.
+	r.LowPrecision.QuantisesWeights = !j.Training.FP8.ParameterGather
 	v.own(&r, f, j)
 	return r
 }

@@ -21,8 +21,8 @@ func (d *Device) gemmSeconds(t DType, s surface.Shape) float64 {
 }
 
 // Linear is the time of the three passes of a linear layer of m tokens, n
-// outputs and k inputs, quantising of activations and gradients included
-// (weights are quantised once per step).
+// outputs and k inputs, quantising of activations and gradients included. That
+// of weights is not: see QuantiseWeights.
 //
 // The input gradient is an (m × n)·(n × k) product, the weight gradient an
 // (n × m)·(m × k) one, accumulated in 32 bits. Both do the arithmetic of the
@@ -40,13 +40,22 @@ func (d *Device) Linear(t DType, m, n, k int) Passes {
 		written := units.Seconds(4 * float64(n) * float64(k) / float64(d.gpu.MemoryBandwidth))
 		out.WeightGradient = max(out.WeightGradient, written, out.Forward-out.InputGradient)
 	}
-	return out.plus(d.quantise(p, float64(m), n, k))
+	return out.Plus(d.quantise(p, float64(m), n, k))
 }
 
 // Quantise is the part of Linear that turns inputs and gradients into the data type:
 // what a pass saves whose input comes in that type.
 func (d *Device) Quantise(t DType, m, n, k int) Passes {
 	return d.quantise(&d.passes[t], float64(m), n, k)
+}
+
+// QuantiseWeights is the time of turning n × k weights into the data type, once for
+// the forward pass and once, by their other side, for the input gradient: what
+// Linear takes besides where they are not kept in it from one micro-batch to the next.
+func (d *Device) QuantiseWeights(t DType, n, k int) Passes {
+	p := &d.passes[t]
+	perByte := float64(n) * float64(k) / float64(d.gpu.MemoryBandwidth)
+	return Passes{Forward: units.Seconds(p.QuantiseForward * perByte), InputGradient: units.Seconds(p.QuantiseInputGradient * perByte)}
 }
 
 // GroupedLinear is Linear for g.Count experts of g.Rows tokens each: plain kernels
@@ -85,7 +94,7 @@ func (d *Device) quantise(p *passFactors, m float64, n, k int) Passes {
 	}
 }
 
-// plus adds pass by pass.
-func (p Passes) plus(q Passes) Passes {
+// Plus adds pass by pass.
+func (p Passes) Plus(q Passes) Passes {
 	return Passes{p.Forward + q.Forward, p.InputGradient + q.InputGradient, p.WeightGradient + q.WeightGradient}
 }

@@ -74,6 +74,9 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
 		}
 		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
+		if b.e.runtime.LowPrecision.QuantisesWeights {
+			t = t.Plus(b.e.device.QuantiseWeights(b.dtype, p.Groups*p.N, p.K))
+		}
 		return scale(t, n/float64(b.e.grouped*b.e.rate(b.dtype))), lineExperts
 	}
 	dtype := b.dtype
@@ -118,6 +121,9 @@ func (e *Evaluator) linear(t compute.DType, p *program.GEMM) compute.Passes {
 	passes, ok := e.linears[k]
 	if !ok {
 		passes = e.device.Linear(t, p.M, p.N, p.K)
+		if e.runtime.LowPrecision.QuantisesWeights {
+			passes = passes.Plus(e.device.QuantiseWeights(t, p.N, p.K))
+		}
 		e.linears[k] = passes
 	}
 	return passes

@@ -292,6 +292,9 @@ type LossKernel struct {
 type LowPrecision struct {
 	// RowScaled says that precision fp8 scales by rows instead of whole tensors.
 	RowScaled bool
+	// QuantisesWeights says that each pass of a micro-batch turns weights into the
+	// job's type anew, where others keep them in it for a step.
+	QuantisesWeights bool
 	// CopiesMoments says that an optimizer step copies states in bf16 to fp32, as it
 	// does with those in 8 bits or fp16 anyway.
 	CopiesMoments bool

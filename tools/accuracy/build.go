@@ -248,6 +248,9 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 		}
 	}
 	runs.LowPrecision.RowScaled = strings.Contains(r.Precision, "rowwise")
+	if fw.Recipe8 != "" || x.job.Training.FP8.ParameterGather { // Transformer Engine's keep what they have cast for the backward pass
+		runs.LowPrecision.QuantisesWeights = false
+	}
 	low, ok := r.option("fp8_dot_product_attention")
 	if b := r.Layout.Attention.LowPrecision; !ok && b != nil {
 		low = fmt.Sprint(*b)
@@ -404,6 +407,9 @@ func training(r *row, f *facts, fw *framework) job.Training {
 		}
 		if v, ok := r.option("fp8_param", "fp8_param_gather"); ok {
 			t.FP8.ParameterGather = v == "true"
+		}
+		if strings.Contains(r.Precision, "float8 all-gather") {
+			t.FP8.ParameterGather = true
 		}
 	}
 	return t
