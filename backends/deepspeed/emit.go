@@ -135,7 +135,7 @@ func (e *emitter) environment() []slurm.Setting {
 		settings = append(settings, slurm.Setting{Name: "PYTHONPATH",
 			Value: render.Shell(render.ExpandingPath(p).String() + `"${PYTHONPATH:+:$PYTHONPATH}"`), Why: "spec: backend.path"})
 	}
-	return settings
+	return append(settings, slurm.ContinuedRun(e.job)...)
 }
 
 // timeout is the one limit that DeepSpeed has for collectives.

@@ -31,7 +31,7 @@ func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm
 		all = append(all, slurm.Setting{Name: "WANDB_MODE", Value: render.Literal(w.Mode), Why: "training.logging.wandb.mode"})
 	}
 	attentionVariables(j, p, diags)
-	return all
+	return append(all, slurm.ContinuedRun(j)...)
 }
 
 // connections is what CUDA_DEVICE_MAX_CONNECTIONS must be, if anything

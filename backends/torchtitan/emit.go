@@ -146,7 +146,8 @@ func (b *build) environment() []slurm.Setting {
 	if w.Mode != "" {
 		settings = append(settings, slurm.Setting{Name: "WANDB_MODE", Value: render.Literal(w.Mode), Why: "training.logging.wandb"})
 	}
-	return append(settings, slurm.Setting{Name: "WANDB_RUN_NAME", Value: render.Literal(b.j.Name), Why: "job"})
+	settings = append(settings, slurm.Setting{Name: "WANDB_RUN_NAME", Value: render.Literal(b.j.Name), Why: "job"})
+	return append(settings, slurm.ContinuedRun(b.j)...)
 }
 
 // dispatch are the variables of the library that moves tokens. DeepEP v2 wants

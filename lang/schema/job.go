@@ -194,7 +194,8 @@ var loggingBlock = Block{
 	Blocks: []Block{
 		{
 			Name: "wandb",
-			Doc:  "Weights & Biases. Its key comes from the cluster's environment, never from this file.",
+			Doc: "Weights & Biases. Its key comes from the cluster's environment, never from this file. Sent online, all launches of a job that keeps checkpoints " +
+				"are one run there, which the job's name and that folder name; WANDB_RUN_ID in an environment block names another.",
 			Arguments: []Argument{
 				{Name: "project", Type: String, Required: true, Doc: "The project."},
 				{Name: "entity", Type: String, Doc: "The user or team."},

@@ -10,3 +10,5 @@ export TORCH_NCCL_DEBUG_INFO_TEMP_FILE="${NDC_LOG_DIR:-.}/flight-recorder-" # wh
 export TORCH_NCCL_DUMP_ON_TIMEOUT=1 # writes the flight recorder when a collective hangs
 export TORCH_NCCL_TRACE_BUFFER_SIZE=20000 # collectives that the flight recorder keeps
 export WANDB_MODE=online # training.logging.wandb.mode
+export WANDB_RESUME=allow # ndc: all launches of the job are one run
+export WANDB_RUN_ID=aae52fb1a7589b61 # ndc: of the job and its folder of checkpoints

@@ -5,8 +5,6 @@ import time
 
 import torch
 
-from trainer.run import mix
-
 
 class Logger:
     """Writes on rank 0; the other ranks are silent."""
@@ -23,10 +21,7 @@ class Logger:
         if self.active and run.logging.wandb:
             import wandb
             spec = run.logging.wandb
-            # One run of Weights & Biases for all submissions of the job.
-            name = f"{mix(run.job, run.checkpoint.path):016x}"
-            self.wandb = wandb.init(project=spec.project, entity=spec.entity or None, mode=spec.mode or None,
-                                    name=run.job, id=name, resume="allow")
+            self.wandb = wandb.init(project=spec.project, entity=spec.entity or None, mode=spec.mode or None, name=run.job)
 
     def say(self, line):
         if self.active:

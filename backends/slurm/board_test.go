@@ -1,0 +1,56 @@
+package slurm
+
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestContinuedRun: all launches of a job are one run, of another job or with other
+// checkpoints another, and nothing is named where each launch stands alone.
+func TestContinuedRun(t *testing.T) {
+	id := func(change func(*job.Job)) string {
+		j := &job.Job{Name: "pretrain"}
+		j.Training.Checkpoint.Path = "/checkpoints/pretrain/megatron"
+		j.Training.Logging.WandB = &job.WandB{Project: "llm"}
+		if change != nil {
+			change(j)
+		}
+		var name, resume string
+		for _, s := range ContinuedRun(j) {
+			switch s.Name {
+			case "WANDB_RUN_ID":
+				name = s.Value.String()
+			case "WANDB_RESUME":
+				resume = s.Value.String()
+			}
+		}
+		if name != "" && (len(name) != 16 || resume != "allow") {
+			t.Errorf("%q, %q", name, resume)
+		}
+		return name
+	}
+	first := id(nil)
+	if first == "" || id(nil) != first {
+		t.Errorf("%q, then %q", first, id(nil))
+	}
+	for what, change := range map[string]func(*job.Job){
+		"another job":         func(j *job.Job) { j.Name = "finetune" },
+		"another framework":   func(j *job.Job) { j.Training.Checkpoint.Path = "/checkpoints/pretrain/torchtitan" },
+		"joined the same way": func(j *job.Job) { j.Name, j.Training.Checkpoint.Path = "pretrain/", "checkpoints/pretrain/megatron" },
+	} {
+		if got := id(change); got == "" || got == first {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+	for what, change := range map[string]func(*job.Job){
+		"no checkpoints": func(j *job.Job) { j.Training.Checkpoint.Path = "" },
+		"no board":       func(j *job.Job) { j.Training.Logging.WandB = nil },
+		"offline":        func(j *job.Job) { j.Training.Logging.WandB.Mode = "offline" },
+		"disabled":       func(j *job.Job) { j.Training.Logging.WandB.Mode = "disabled" },
+	} {
+		if got := id(change); got != "" {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+}
