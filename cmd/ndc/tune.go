@@ -134,7 +134,7 @@ func (x *trial) make(hours float64) (diags diag.List) {
 	x.steps = min(tune.Steps(x.plan.Time.StepSeconds, x.job.Training.Precision), x.job.Training.Steps)
 	x.budget = tune.Budget{Run: x.plan.Run.GPUHours, Trial: tune.Share * x.plan.Run.GPUHours}
 	if hours > 0 {
-		x.budget.Trial = hours
+		x.budget.Trial = min(hours, x.budget.Run) // what takes more than the training saves nothing
 	}
 	for {
 		x.round = tune.Choose(x.known, x.candidates(), x.budget)
