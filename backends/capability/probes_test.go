@@ -276,6 +276,12 @@ var probes = []probe{
 	}},
 	{feature: "training.precision with experts=fp32", model: experts, edit: func(j *job.Job) { j.Training.Precision = "fp32" }},
 	{feature: "training.precision with experts=fp16", model: experts, edit: func(j *job.Job) { j.Training.Precision = "fp16" }},
+	{feature: "training.precision with experts=fp8", model: experts, edit: func(j *job.Job) {
+		j.Training.Precision, j.Training.FP8.Recipe = "fp8", "tensorwise"
+		if j.Backend.Version == "0.3.0" {
+			j.Training.FP8.Recipe = "rowwise"
+		}
+	}},
 	{feature: "training.precision with experts=nvfp4", model: experts, edit: func(j *job.Job) { j.Training.Precision = "nvfp4" }},
 	{feature: "training.optimizer=muon", edit: func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }},
 	{feature: "training.optimizer=sgd", edit: func(j *job.Job) { j.Training.Optimizer.Kind = "sgd" }},

@@ -42,6 +42,7 @@ func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 	// mx_mm: weights are cast in the forward pass and again, by the other side, in the backward pass. Gathered in 8
 	// bits they are cast as shards.
 	r.LowPrecision.QuantisesWeights = !j.Training.FP8.ParameterGather
+	r.Experts.Unquantised = plainExperts(j)
 	v.own(&r, f, j)
 	return r
 }

@@ -394,6 +394,18 @@ func TestRouterWarning(t *testing.T) {
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return strings.Contains(d.Detail, "weights of experts in bf16") }) {
 		t.Error(diags)
 	}
+	for precision, says := range map[string]bool{"fp8": true, "mxfp8": false, "bf16": false} {
+		j := testJob("0.2.2", expertModel(), 2)
+		j.Cluster.GPU.ComputeCapability, j.Training.Precision = "10.0", precision
+		target, diags := Backend{}.Target(j)
+		if diags.HasErrors() || says != slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Detail, "the weights of experts are multiplied in bf16")
+		}) {
+			t.Errorf("%s: %v", precision, diags)
+		} else if target.Runtime.Experts.Unquantised != says {
+			t.Errorf("%s: experts are planned as unquantised: %v", precision, !says)
+		}
+	}
 	_, diags = Backend{}.Target(testJob("0.3.0", expertModel(), 2))
 	if len(diags) != 1 || diags[0].ID != Differs || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "auxiliary balancing loss (coefficient 0.001)") {
 		t.Error(diags)

@@ -909,3 +909,37 @@ func old(t *target.Target) *target.Target {
 	r.Pipeline.ScattersActivations = r.Sharding.Unit == runtime.Rank
 	return &o
 }
+
+// TestUnquantisedExperts: experts that stay in bf16 take as long in a job of fp8 as in one
+// of bf16, and its linear layers do not; a runtime that quantises weights in every
+// micro-batch takes longer for those alone.
+func TestUnquantisedExperts(t *testing.T) {
+	l, x := single(8), execution()
+	l.ExpertParallel = 8
+	times := func(precision string, change func(*runtime.Runtime)) (linear, experts units.Seconds) {
+		j := jobOf(moe(), 1)
+		j.Training.Precision = precision
+		r := runtimes.Whole()
+		change(&r)
+		for _, line := range New(j, targetOf(r)).Describe(&l, &x).Time.Breakdown {
+			switch line.ID {
+			case "linear":
+				linear = line.Seconds
+			case "experts":
+				experts = line.Seconds
+			}
+		}
+		return linear, experts
+	}
+	plainLinear, plain := times("bf16", func(*runtime.Runtime) {})
+	linear, all := times("fp8", func(*runtime.Runtime) {})
+	_, apart := times("fp8", func(r *runtime.Runtime) { r.Experts.Unquantised = true })
+	if plain == 0 || all >= plain || linear >= plainLinear || apart != plain {
+		t.Errorf("experts: %v in bf16, %v in fp8, %v apart; linear layers: %v and %v", plain, all, apart, plainLinear, linear)
+	}
+	anew, slower := times("fp8", func(r *runtime.Runtime) { r.LowPrecision.QuantisesWeights = true })
+	_, same := times("fp8", func(r *runtime.Runtime) { r.LowPrecision.QuantisesWeights, r.Experts.Unquantised = true, true })
+	if anew <= linear || slower <= all || same != plain {
+		t.Errorf("with weights quantised anew: linear layers %v, not %v; experts %v, not %v, and %v apart", anew, linear, slower, all, same)
+	}
+}

@@ -73,11 +73,15 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 		if b.fusesExperts() {
 			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
 		}
-		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
-		if b.e.runtime.LowPrecision.QuantisesWeights {
-			t = t.Plus(b.e.device.QuantiseWeights(b.dtype, p.Groups*p.N, p.K))
+		dtype := b.dtype
+		if b.e.runtime.Experts.Unquantised {
+			dtype = b.e.base
 		}
-		return scale(t, n/float64(b.e.grouped*b.e.rate(b.dtype))), lineExperts
+		t := b.e.device.GroupedLinear(dtype, g, p.N, p.K)
+		if b.e.runtime.LowPrecision.QuantisesWeights {
+			t = t.Plus(b.e.device.QuantiseWeights(dtype, p.Groups*p.N, p.K))
+		}
+		return scale(t, n/float64(b.e.grouped*b.e.rate(dtype))), lineExperts
 	}
 	dtype := b.dtype
 	if o.Component == program.Router {

@@ -241,7 +241,11 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 		}
 		return
 	}
-	n := int64(m.precision.WeightBytes * float64(h.block))
+	quantised := h.block
+	if m.runtime.Experts.Unquantised {
+		quantised = h.worst.Dense
+	}
+	n := int64(m.precision.WeightBytes * float64(quantised))
 	s.backward.lowPrecision += n
 	s.later.lowPrecision += n
 }

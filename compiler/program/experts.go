@@ -96,7 +96,7 @@ func (b *builder) routed() {
 	local := e.ExpertFFNHiddenSize / b.s.ExpertTensorParallel
 	f, width := rows*int64(local), float64(e.ExpertFFNHiddenSize)/float64(b.s.ExpertTensorParallel)
 	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(hidden)}
-	b.keepRows(&permute, plan.ModuleMoE, b.asInput(rows*hidden))
+	b.keepRows(&permute, plan.ModuleMoE, b.asExpertInput(rows*hidden))
 	if b.a.Recompute.KeepsAllToAll && b.s.ExpertParallel > 1 {
 		b.leave(&permute, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
 	}
@@ -112,7 +112,7 @@ func (b *builder) routed() {
 	if b.a.Layers.SeparateGate && m.Activation.Clamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
 		b.keep(&activation, plan.ModuleMoE, 3*f*element)
 	}
-	b.keepRows(&activation, plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f)).Resident = true
+	b.keepRows(&activation, plan.ModuleMoE|plan.ModuleExpertActivation, b.asExpertInput(f)).Resident = true
 	activation.Backward = int64(up) * f * element
 	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, After: ExpertCombine, GEMM: gemm}
 	out.GEMM.N, out.GEMM.K = int(hidden), local
@@ -202,7 +202,18 @@ func (b *builder) rows() int64 {
 	} else if e.LoadImbalance > 1 {
 		n = int64(float64(n) * e.LoadImbalance)
 	}
+	if b.a.Experts.Unquantised {
+		return n
+	}
 	return n + int64(e.Experts/b.s.ExpertParallel)*b.a.Types.RowAlign/2
+}
+
+// asExpertInput is asInput of an expert's product.
+func (b *builder) asExpertInput(n int64) int64 {
+	if b.a.Experts.Unquantised {
+		return n * b.a.Types.Compute
+	}
+	return b.asInput(n)
 }
 
 // combined is the number of elements that weighing the experts' outputs in fp32

@@ -207,6 +207,9 @@ type Experts struct {
 	// LaunchedTogether says that one launch multiplies the rows of all experts of a
 	// rank, not one for each expert.
 	LaunchedTogether bool
+	// Unquantised says that routed experts multiply in the compute type, such as bf16,
+	// where a job's linear layers do in 8 or 4 bits.
+	Unquantised bool
 	// FusedMLP says that an expert MLP is one kernel that activates and quantises
 	// between its GEMMs.
 	FusedMLP bool
