@@ -157,10 +157,10 @@ So ranges of TorchTitan on mixtures are wider: 25 % of all terms together.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the
-most likely ones for steps that were predicted by parameters fitted without their source: a user's cluster is a source that no fit has seen. Rows of one
+most likely ones for steps that were predicted by parameters fitted without their source: a user's cluster is a source that no fit has seen. Sources that no fit sees at any time are among them. Rows of one
 source on one GPU share the errors of their terms there (compiler/uncertainty/data/prior.json, ` + "`-spreads`" + `; what was assumed before stands in
 tools/accuracy/spreads.json). ZeRO-3 of 2021 is left out: what ndc emits communicates otherwise. A row counts as far from what was measured as it is
-from what other sources measured. Rows of the Ultra-Scale Playbook are those of a framework whose time no engine of ndc stands for: they judge order, not time.
+from what other sources measured. Rows of the Ultra-Scale Playbook are those of a framework whose time no engine of ndc stands for: they judge order, not time. Those of InternLM, for whose layers another framework's stand, are judged, but the spreads are not fitted to them.
 `
 
 const skillText = `The Brier score is the mean square of what the probability of running out of memory was off by: 0 at best. A hard threshold says that what is predicted above
