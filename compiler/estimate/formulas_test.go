@@ -937,6 +937,17 @@ func TestUnquantisedExperts(t *testing.T) {
 	if plain == 0 || all >= plain || linear >= plainLinear || apart != plain {
 		t.Errorf("experts: %v in bf16, %v in fp8, %v apart; linear layers: %v and %v", plain, all, apart, plainLinear, linear)
 	}
+	for _, unquantised := range []bool{false, true} {
+		j, r := jobOf(moe(), 1), runtimes.Whole()
+		j.Training.Precision, j.Training.FP8.ParameterGather, r.Experts.Unquantised = "fp8", true, unquantised
+		want := 1.0
+		if unquantised {
+			want = 2
+		}
+		if dense, experts := New(j, targetOf(r)).parameterBytes(); dense != 1 || experts != want {
+			t.Errorf("unquantised %v: %v bytes are gathered for a weight, %v for one of an expert", unquantised, dense, experts)
+		}
+	}
 	anew, slower := times("fp8", func(r *runtime.Runtime) { r.LowPrecision.QuantisesWeights = true })
 	_, same := times("fp8", func(r *runtime.Runtime) { r.LowPrecision.QuantisesWeights, r.Experts.Unquantised = true, true })
 	if anew <= linear || slower <= all || same != plain {

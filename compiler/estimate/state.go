@@ -74,8 +74,8 @@ func (s *fsdp) first(embedding, layer *pass) {
 func (s *fsdp) gather(p *pass, dense interface {
 	AllGather(units.Bytes) units.Seconds
 }) units.Seconds {
-	w := s.e.parameterBytes()
-	d, x := units.Bytes(w*float64(p.elements.Dense)), units.Bytes(w*float64(p.elements.Expert))
+	w, wx := s.e.parameterBytes()
+	d, x := units.Bytes(w*float64(p.elements.Dense)), units.Bytes(wx*float64(p.elements.Expert))
 	t := dense.AllGather(d)
 	if s.x.OffloadParameters {
 		t += s.e.overPCIe(float64(d) / float64(s.g.shard.Size()))
@@ -137,13 +137,17 @@ func (e *Evaluator) allReduce(into *collectives, g *groups, dense, experts units
 	return t
 }
 
-// parameterBytes is the width in which parameters are gathered.
-func (e *Evaluator) parameterBytes() float64 {
-	if e.job.Training.FP8.ParameterGather {
-		return 1
-	}
+// parameterBytes is the width in which parameters are gathered, and those of experts.
+func (e *Evaluator) parameterBytes() (dense, experts float64) {
+	plain := 2.0
 	if e.job.Training.Precision == "fp32" {
-		return 4
+		plain = 4
 	}
-	return 2
+	switch {
+	case !e.job.Training.FP8.ParameterGather:
+		return plain, plain
+	case e.runtime.Experts.Unquantised:
+		return 1, plain
+	}
+	return 1, 1
 }

@@ -82,8 +82,8 @@ func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elem
 
 // gatherOnce is the gather of one rank's updated parameters.
 func (e *Evaluator) gatherOnce(n program.Elements) units.Seconds {
-	s, w := &e.step, e.parameterBytes()
-	d, x := units.Bytes(w*float64(n.Dense)), units.Bytes(w*float64(n.Expert))
+	w, wx := e.parameterBytes()
+	s, d, x := &e.step, units.Bytes(w*float64(n.Dense)), units.Bytes(wx*float64(n.Expert))
 	t := s.g.shard.AllGather(d)
 	s.collectives.bulk(collectiveShardGather, d, t)
 	if x > 0 {
