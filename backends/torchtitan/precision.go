@@ -41,10 +41,14 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 	}
 	if plainExperts(j) {
 		diags.Warn(Differs, j.Sources.Range("training.precision"), "Experts in another precision",
-			fmt.Sprintf("In %s TorchTitan %s computes linear layers alone; the weights of experts are multiplied in bf16, and planned so. In mxfp8 experts are, too.", t.Precision, v.name))
+			fmt.Sprintf("In %s TorchTitan %s computes linear layers alone; the weights of experts are multiplied in bf16, and planned so. mxfp8 is of experts, too.", t.Precision, v.name))
 	}
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
-		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", v.name, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
+		at := "fp8.recipe"
+		if !j.Sources.IsSet("training.fp8.recipe") {
+			at = "precision"
+		}
+		refuse(at, fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", v.name, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
 	}
 	if t.FP8.ParameterGather && (!p.gathers || t.FP8.Recipe == rowwise) {
 		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to precision \"fp8\" with tensorwise scaling. "+capability.Alternatives("training.fp8.parameter_gather"))
