@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"os/exec"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -20,7 +21,10 @@ func TestContinuedRun(t *testing.T) {
 		for _, s := range ContinuedRun(j) {
 			switch s.Name {
 			case "WANDB_RUN_ID":
-				name = s.Value.String()
+				said, err := exec.Command("bash", "-c", "set -eu; printf %s "+s.Value.String()).Output()
+				if name = string(said); err != nil {
+					t.Error(s.Value, err)
+				}
 			case "WANDB_RESUME":
 				resume = s.Value.String()
 			}
@@ -31,6 +35,17 @@ func TestContinuedRun(t *testing.T) {
 		return name
 	}
 	first := id(nil)
+	inHome := func(j *job.Job) { j.Training.Checkpoint.Path = "${NDC_TEST_HOME}/it's/megatron" }
+	plain := func(j *job.Job) { j.Training.Checkpoint.Path = "/home/ada/it's/megatron" }
+	t.Setenv("NDC_TEST_HOME", "/home/ada")
+	mine := id(inHome)
+	if written := id(plain); mine != written {
+		t.Errorf("%q by a variable, %q written out", mine, written)
+	}
+	t.Setenv("NDC_HOST_NDC_TEST_HOME", "/home/grace") // in a container
+	if hers := id(inHome); hers == mine {
+		t.Errorf("two users of a job are one run, %q", mine)
+	}
 	if first == "" || id(nil) != first {
 		t.Errorf("%q, then %q", first, id(nil))
 	}

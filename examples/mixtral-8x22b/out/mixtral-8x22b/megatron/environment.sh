@@ -11,4 +11,4 @@ export TORCH_NCCL_DUMP_ON_TIMEOUT=1 # writes the flight recorder when a collecti
 export TORCH_NCCL_TRACE_BUFFER_SIZE=20000 # collectives that the flight recorder keeps
 export WANDB_MODE=online # training.logging.wandb.mode
 export WANDB_RESUME=allow # ndc: all launches of the job are one run
-export WANDB_RUN_ID=aae52fb1a7589b61 # ndc: of the job and its folder of checkpoints
+export WANDB_RUN_ID=7471e0a706d67b7b # ndc: of the job and its folder of checkpoints
