@@ -37,6 +37,13 @@ func TestContinuedRun(t *testing.T) {
 	first := id(nil)
 	inHome := func(j *job.Job) { j.Training.Checkpoint.Path = "${NDC_TEST_HOME}/it's/megatron" }
 	plain := func(j *job.Job) { j.Training.Checkpoint.Path = "/home/ada/it's/megatron" }
+	for folder, computed := range map[string]bool{"/home/ada": false, "${NDC_TEST_HOME}/ada": true} {
+		j := &job.Job{Name: "pretrain"}
+		j.Training.Checkpoint.Path, j.Training.Logging.WandB = folder, &job.WandB{Project: "llm"}
+		if got := ContinuedRun(j); got[0].Computed() || got[1].Computed() != computed {
+			t.Errorf("%s: %v", folder, got)
+		}
+	}
 	t.Setenv("NDC_TEST_HOME", "/home/ada")
 	mine := id(inHome)
 	if written := id(plain); mine != written {

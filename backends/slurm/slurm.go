@@ -7,6 +7,8 @@
 package slurm
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -52,6 +54,10 @@ type Setting struct {
 	Value render.Word
 	Why   string
 }
+
+// Computed reports whether a command makes the value, whose failure an export on the
+// same line would hide.
+func (s Setting) Computed() bool { return strings.Contains(s.Value.String(), "$(") }
 
 // Argument is one option with its values, and where they come from.
 type Argument struct {
