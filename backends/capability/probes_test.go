@@ -278,7 +278,7 @@ var probes = []probe{
 	{feature: "training.precision with experts=fp16", model: experts, edit: func(j *job.Job) { j.Training.Precision = "fp16" }},
 	{feature: "training.precision with experts=fp8", model: experts, edit: func(j *job.Job) {
 		j.Training.Precision, j.Training.FP8.Recipe = "fp8", "tensorwise"
-		if j.Backend.Version == "0.3.0" {
+		if j.Backend.Kind == "torchtitan" {
 			j.Training.FP8.Recipe = "rowwise"
 		}
 	}},

@@ -52,6 +52,8 @@ func (d *Device) Quantise(t DType, m, n, k int) Passes {
 // QuantiseWeights is the time of turning n × k weights into the data type, once for
 // the forward pass and once, by their other side, for the input gradient: what
 // Linear takes besides where they are not kept in it from one micro-batch to the next.
+// Bytes for an element are those of inputs and gradients, which were measured together
+// with weights (data/passes.jsonl).
 func (d *Device) QuantiseWeights(t DType, n, k int) Passes {
 	p := &d.passes[t]
 	perByte := float64(n) * float64(k) / float64(d.gpu.MemoryBandwidth)

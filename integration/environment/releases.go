@@ -55,6 +55,14 @@ func TorchTitan(version string) Environment {
 	}
 }
 
+// TorchAO is the release of torchao that goes with the torch of one of TorchTitan.
+func TorchAO(torchtitan string) string {
+	if torchtitan == "0.3.0" {
+		return "0.18.0"
+	}
+	return "0.17.0"
+}
+
 // transformers are the releases that go with those of DeepSpeed: AutoEP works
 // from 5.0 to before 5.21, and 0.16.4 is as old as 4.49.
 const (

@@ -27,13 +27,10 @@ func Environment(kind, release string) environment.Environment {
 	e := environment.Of(kind, release)
 	if kind == "torchtitan" {
 		e.Name += "-torchao"
-		e.Packages = append(e.Packages, "torchao=="+torchao[release])
+		e.Packages = append(e.Packages, "torchao=="+environment.TorchAO(release))
 	}
 	return e
 }
-
-// torchao are the releases that go with the torch of TorchTitan's releases.
-var torchao = map[string]string{"0.2.2": "0.17.0", "0.3.0": "0.18.0"}
 
 // Interpreter returns a Python with torch and a framework, and the release that it
 // has, the newest that suits its torch: NDC_GPU_PYTHON, else one with the wheels of

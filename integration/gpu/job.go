@@ -32,6 +32,11 @@ type Case struct {
 // Layouts and execution options are HCL lines; this is the shortest layout.
 const wholeMicroBatch = "micro_batch_size = 1\n      recompute = \"none\""
 
+// Title names a case among others of a suite.
+func (c *Case) Title() string {
+	return fmt.Sprintf("%s/%s%d-%s", c.Framework, c.Name, c.Layers, c.precision())
+}
+
 func (c *Case) precision() string { return cmp.Or(c.Precision, "bf16") }
 
 // HCL is the job for a machine. room multiplies the GPU's memory, so that files

@@ -108,11 +108,6 @@ func (c *Case) ID(m *Machine, l plan.Layout) string {
 		c.Batch, c.GPUs, l.TensorParallel, l.PipelineParallel, l.ContextParallel, l.ZeroStage, l.MicroBatchSize, l.Recompute)
 }
 
-// Title names a case among others of a suite.
-func (c *Case) Title() string {
-	return fmt.Sprintf("%s/%s%d-%s", c.Framework, c.Name, c.Layers, c.precision())
-}
-
 // SourceName is the source of the rows of a framework's release on a machine.
 func SourceName(m *Machine, framework, release string) string {
 	return "make gpu, " + m.Slug() + ", " + framework + " " + release

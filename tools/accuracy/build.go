@@ -115,6 +115,7 @@ func (w *describer) load(folder fs.FS) ([]example, error) {
 // assumed of a GPU last: machines are added at a file's end.
 func newDescriber(folders ...fs.FS) (*describer, error) {
 	w := &describer{machines: machines{}, frameworks: embedded[framework]("frameworks.json")}
+	var assumed []facts
 	for _, folder := range folders {
 		lines, err := readLines(folder, factsFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -125,21 +126,18 @@ func newDescriber(folders ...fs.FS) (*describer, error) {
 			if err := json.Unmarshal(line, &f); err != nil {
 				return nil, fmt.Errorf("%s: %w", factsFile, err)
 			}
-			w.facts = append(w.facts, f)
+			if f.Assumed {
+				assumed = append(assumed, f)
+			} else {
+				w.facts = append(w.facts, f)
+			}
 		}
 	}
-	slices.SortStableFunc(w.facts, func(a, b facts) int { return ranked(a.Assumed) - ranked(b.Assumed) })
+	w.facts = append(w.facts, assumed...)
 	if len(w.facts) == 0 {
 		return nil, fmt.Errorf("no %s with facts about clusters: name its folder with -facts", factsFile)
 	}
 	return w, nil
-}
-
-func ranked(assumed bool) int {
-	if assumed {
-		return 1
-	}
-	return 0
 }
 
 // guarded builds one job; what no check foresaw skips the row instead of

@@ -68,20 +68,23 @@ func newWitness(x *example, ratio float64) witness {
 	return w
 }
 
-// most is how many rows of a machine spreads are fitted to where no fit of parameters
-// sees them: a grid has hundreds, and the time for that is their cube.
-const most = 80
+// rowsOfGrid is how many rows of a machine spreads are fitted to where no fit of
+// parameters sees them: a grid has hundreds, and the time for that is their cube.
+const rowsOfGrid = 80
 
 // evidence is what spreads are fitted to and judged by.
 type evidence struct {
-	rows    []witness // predicted by parameters fitted without their source
-	judges  []witness // of sources that no fit of parameters sees
-	without map[string]*uncertainty.Record
+	rows   []witness // predicted by parameters fitted without their source
+	judges []witness // of sources that no fit of parameters sees
+
+	dense, experts uncertainty.Envelope // what the rows measured
+	without        map[string]*uncertainty.Record
 }
 
 // newEvidence collects rows.
 func newEvidence(results []result, c *crossValidation) *evidence {
 	e := &evidence{rows: witnesses(results, c), without: map[string]*uncertainty.Record{}}
+	e.dense, e.experts = envelope(e.rows, func(w *witness) bool { return !w.moe() }), envelope(e.rows, (*witness).moe)
 	for i := range results {
 		if r := &results[i]; r.judge && !r.apart && r.Time != nil && !r.example.memoryOnly && !r.example.superseded {
 			e.judges = append(e.judges, e.judge(r))
@@ -94,8 +97,11 @@ func newEvidence(results []result, c *crossValidation) *evidence {
 func (e *evidence) judge(r *result) witness {
 	w := newWitness(r.example, math.Log(r.Time.MeasuredSeconds/r.Time.PredictedSeconds))
 	w.judge = true
-	others := envelope(e.rows, func(o *witness) bool { return o.moe() == w.moe() })
-	w.stand(&others)
+	if w.moe() {
+		w.stand(&e.experts)
+	} else {
+		w.stand(&e.dense)
+	}
 	return w
 }
 
@@ -119,7 +125,7 @@ func evenly(judges []witness) []witness {
 	return slices.DeleteFunc(slices.Clone(judges), func(w witness) bool {
 		i, n := at[w.machine], count[w.machine]
 		at[w.machine]++
-		return w.orderOnly() || w.x.standIn || n > most && i > 0 && i*most/n == (i-1)*most/n
+		return w.orderOnly() || w.x.standIn || n > rowsOfGrid && i > 0 && i*rowsOfGrid/n == (i-1)*rowsOfGrid/n
 	})
 }
 

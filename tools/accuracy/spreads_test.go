@@ -118,7 +118,7 @@ func TestEvenly(t *testing.T) {
 		}
 	}
 	add("large", 248, example{})
-	add("small", most, example{})
+	add("small", rowsOfGrid, example{})
 	add("stand-in", 32, example{standIn: true})
 	add("order", 50, example{grid: &grid{OrderOnly: "no engine"}})
 	count, last, widest := map[string]int{}, 0.0, 0.0
@@ -128,7 +128,7 @@ func TestEvenly(t *testing.T) {
 			last, widest = w.ratio, max(widest, w.ratio-last)
 		}
 	}
-	if count["large"] != most || count["small"] != most || len(count) != 2 {
+	if count["large"] != rowsOfGrid || count["small"] != rowsOfGrid || len(count) != 2 {
 		t.Errorf("%v", count)
 	}
 	if last < 240 || widest > 5 {
