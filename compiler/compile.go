@@ -143,11 +143,12 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate, a
 	roundAll(p)
 }
 
-// expect says what a step is expected to take whose layout is the fastest of several,
-// and shifts its range: such a prediction is more likely one that errs in favour.
+// expect says what a step is expected to take on its cluster whose layout is the fastest
+// of several, and shifts its range: such a prediction is more likely one that errs in favour.
 func expect(t *plan.Time, among int) {
 	longer := units.Ratio(math.Exp(uncertainty.Selection(among)))
-	t.ChosenAmong, t.ExpectedSeconds = among, units.Rounded(longer.Of(t.StepSeconds))
+	elsewhere := units.Ratio(1 + t.UnmeasuredShare)
+	t.ChosenAmong, t.ExpectedSeconds = among, units.Rounded(longer.Of(elsewhere.Of(t.StepSeconds)))
 	for i, end := range t.StepRangeSeconds {
 		t.StepRangeSeconds[i] = units.Rounded(longer.Of(units.Rounded(end)))
 	}

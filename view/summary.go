@@ -361,13 +361,21 @@ func GPUHours(h float64) string {
 	return fmt.Sprintf("%.0f", h)
 }
 
-// Expected says what a step is expected to take that was chosen among others, with
-// a comma behind it, in the unit of what is predicted; "" where that is it.
+// Expected says what a step is expected to take that was chosen among others, or on a
+// cluster where nothing was measured, with a comma behind it, in the unit of what is
+// predicted; "" where that is it.
 func Expected(t *plan.Time) string {
-	if t.ChosenAmong < 2 {
+	s := timeUnitOf(t.StepSeconds).write(t.ExpectedSeconds) + " expected"
+	if t.ChosenAmong < 2 && t.UnmeasuredShare == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s expected of the best of %d, ", timeUnitOf(t.StepSeconds).write(t.ExpectedSeconds), t.ChosenAmong)
+	if t.ChosenAmong > 1 {
+		s += fmt.Sprintf(" of the best of %d", t.ChosenAmong)
+	}
+	if t.UnmeasuredShare != 0 {
+		s += " on a new cluster"
+	}
+	return s + ", "
 }
 
 // StepRange writes the 90 % range of a step, in the unit of what is predicted.

@@ -116,6 +116,10 @@ func TestWarnings(t *testing.T) {
 			p.Time.ExpectedSeconds, p.Throughput.MFU = 10.2, 0.405
 			j.Constraints.MinMFU = job.Some(0.4)
 		}, "limit-in-doubt", "min_mfu = 0.4. Expected are 0.39706:"},
+		{"expected beyond the GPU-hours on a new cluster", func(j *job.Job, p *plan.Plan) {
+			p.Time.ExpectedSeconds, p.Time.ChosenAmong, p.Time.UnmeasuredShare, p.Run.GPUHours = 10.5, 11, 0.03, 990
+			j.Constraints.MaxGPUHours = job.Some(1000.0)
+		}, "limit-in-doubt", "errs in its favour on average; steps take longer on average on a cluster where nothing was measured. Calibrate, or leave the limit 4.0 % more room"},
 		{"expected within", func(j *job.Job, p *plan.Plan) {
 			p.Time.ExpectedSeconds, p.Run.GPUHours, p.Run.Cost = 10.2, 970, 97
 			j.Constraints.MaxGPUHours, j.Constraints.MaxCost, j.Constraints.MaxTrainingTime = job.Some(1000.0), job.Some(100.0), job.Some(units.Seconds(103000))

@@ -3,6 +3,7 @@ package caution
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -106,13 +107,20 @@ func (w *warner) failures() {
 }
 
 // doubtfulLimits compares the limits on the run with what it is expected to take. They
-// were held against its prediction, as the order of layouts is; the layout that was
-// chosen is expected to take longer, and so is a run with its failures, which only the
-// limit on its time has counted already.
+// were held against its prediction, as the order of layouts is; a layout that was
+// chosen is expected to take longer, one on a cluster where nothing was measured, too, and
+// so is a run with its failures, which only the limit on its time has counted already.
 func (w *warner) doubtfulLimits() {
 	c, t, r := &w.job.Constraints, &w.plan.Time, &w.plan.Run
 	longer := float64(units.Rounded(t.ExpectedSeconds) / units.Rounded(t.StepSeconds))
-	chosen := fmt.Sprintf("the layout was chosen as the best of %d predictions, and such a one errs in its favour on average. Calibrate, or leave", t.ChosenAmong)
+	var reasons []string
+	if t.ChosenAmong > 1 {
+		reasons = append(reasons, fmt.Sprintf("the layout was chosen as the best of %d predictions, and such a one errs in its favour on average", t.ChosenAmong))
+	}
+	if t.UnmeasuredShare > 0 {
+		reasons = append(reasons, "steps take longer on average on a cluster where nothing was measured")
+	}
+	chosen := strings.Join(reasons, "; ") + ". Calibrate, or leave"
 	tell := func(name string, set bool, allowed, expected float64, why string, write func(float64) string) {
 		if set && expected > allowed {
 			w.warn(LimitInDoubt, "constraints."+name, "As it is predicted the run keeps %s = %s. Expected are %s: %s the limit %.1f %% more room.",

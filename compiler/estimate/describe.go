@@ -25,8 +25,8 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
-	ends, why := e.span(l, x, d.Time.StepSeconds, d.Memory.NearLimit)
-	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(e.kernel(x), d.Time.StepSeconds, ends, why)
+	why := e.spread(l, x, &d.Time, d.Memory.NearLimit)
+	d.Warnings = e.warnings(e.kernel(x), &d.Time, why)
 	d.Warnings = append(d.Warnings, e.weak(l, x, d.Time.StepSeconds)...)
 	d.Warnings = append(d.Warnings, e.uneven(l, x, d.Time.StepSeconds)...)
 	d.Warnings = append(d.Warnings, e.unplaced(l, x, d.Time.StepSeconds)...)

@@ -43,7 +43,7 @@ const (
 )
 
 // warnings says what about a prediction and its range is doubtful, and why.
-func (e *Evaluator) warnings(attention compute.AttentionKernel, t units.Seconds, ends [2]units.Seconds, why string) []plan.Warning {
+func (e *Evaluator) warnings(attention compute.AttentionKernel, of *plan.Time, why string) []plan.Warning {
 	var out []plan.Warning
 	if e.device.Extrapolated() {
 		detail := fmt.Sprintf("No kernel was measured on %s: times are those of %s, scaled by the peaks of both.", e.job.Cluster.GPU.Name, e.device.Relative())
@@ -53,7 +53,8 @@ func (e *Evaluator) warnings(attention compute.AttentionKernel, t units.Seconds,
 		}
 		out = append(out, plan.Warning{ID: string(IDKernelsExtrapolated), Summary: "Kernel times are extrapolated", Detail: detail})
 	}
-	low, high := units.Rounded(1-float64(ends[0]/t)), units.Rounded(float64(ends[1]/t)-1)
+	t := of.StepSeconds * units.Seconds(1+of.UnmeasuredShare)
+	low, high := units.Rounded(1-float64(of.StepRangeSeconds[0]/t)), units.Rounded(float64(of.StepRangeSeconds[1]/t)-1)
 	if max(low, high) > wide && t*units.Seconds(e.job.Training.Steps) > short {
 		out = append(out, plan.Warning{
 			ID: string(IDWideRange), Summary: "The range of the step time is wide",

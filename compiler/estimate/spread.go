@@ -36,18 +36,21 @@ func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertaint
 	out.Beyond = uncertainty.Embedded().Of(e.job).Measured.Beyond(l, e.model.SequenceLength)
 }
 
-// span is the 90 % range around a predicted step and what makes it wide. Its
-// upper end counts with a step that slows for want of memory, and with a network that
-// is slow enough for what hides behind compute to come out.
-func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds, limit *plan.NearLimit) (ends [2]units.Seconds, why string) {
+// spread fills in the 90 % range of a predicted step and by how much longer it is
+// expected to take on a cluster that nothing is known of, and says what makes the range
+// wide. Its upper end counts with a step that slows for want of memory, and with a network
+// that is slow enough for what hides behind compute to come out.
+func (e *Evaluator) spread(l *plan.Layout, x *plan.Execution, of *plan.Time, limit *plan.NearLimit) (why string) {
 	var s uncertainty.Step
+	t := of.StepSeconds
 	e.Uncertain(l, x, &s)
 	prior := e.Prior()
 	ratio := prior.Ratio(&s)
 	above := prior.RatioBeside(&s, uncertainty.Network, e.hidden(l, x, &s, prior))
-	ends = [2]units.Seconds{t * units.Seconds(ratio.Quantile(0.05)), t * units.Seconds(above.Quantile(0.95))}
+	of.UnmeasuredShare = units.Share(math.Expm1(ratio.Mean))
+	of.StepRangeSeconds = [2]units.Seconds{t * units.Seconds(ratio.Quantile(0.05)), t * units.Seconds(above.Quantile(0.95))}
 	if limit != nil {
-		ends[1] = t * units.Seconds(e.memory.Crowd().Upper(above, 0.95, limit.Probability))
+		of.StepRangeSeconds[1] = t * units.Seconds(e.memory.Crowd().Upper(above, 0.95, limit.Probability))
 	}
 	worst, share := prior.Cause(&s)
 	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step.", worst.Words(), 100*share)
@@ -62,7 +65,7 @@ func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds, lim
 	if outside := measured.Outside(e.job, l, e.runtime.Calibration.Time); len(outside) > 0 {
 		why += " It lies beyond what was measured: " + strings.Join(outside, ", ") + "."
 	}
-	return ends, why
+	return why
 }
 
 // toldHidden is by what share of a step hidden communication raises the upper end of its

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
@@ -22,7 +23,9 @@ func TestHiddenNetwork(t *testing.T) {
 		j.Cluster.Network.Bandwidth = bandwidth
 		e := New(j, targetOf(runtimes.Whole()))
 		step, prior := e.Step(&l, &x), e.Prior()
-		ends, why := e.span(&l, &x, step, nil)
+		time := plan.Time{StepSeconds: step}
+		why = e.spread(&l, &x, &time, nil)
+		ends := time.StepRangeSeconds
 		slower := *j
 		slower.Cluster.Network.Bandwidth /= units.BytesPerSecond(math.Exp(1.645 * math.Sqrt(prior.Covariance[uncertainty.Network][uncertainty.Network])))
 		if on := New(&slower, targetOf(runtimes.Whole())).Step(&l, &x); ends[1] < on {

@@ -199,9 +199,12 @@ type Time struct {
 	StepSeconds      units.Seconds
 	StepRangeSeconds [2]units.Seconds // 90 % range, of which ExpectedSeconds is the middle
 	// ExpectedSeconds is what the step is expected to take. It is longer than what is
-	// predicted of the layout where a search chose it among others, partly for the
-	// errors of the prediction that speak for it; else the same.
+	// predicted of the layout where nothing was measured on its cluster, and where a
+	// search chose it among others, partly for the errors of the prediction that speak for it.
 	ExpectedSeconds units.Seconds
+	// UnmeasuredShare is by what share of itself a step takes longer, on the average of
+	// clusters on which nothing was measured; zero on one that was calibrated.
+	UnmeasuredShare units.Share
 	// ChosenAmong is the number of layouts that it was chosen among as the fastest, it
 	// and those that come next; 1 without a choice, or by another objective.
 	ChosenAmong int

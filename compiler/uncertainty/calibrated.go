@@ -30,8 +30,12 @@ func Factors(c *job.Calibration) (of [Count]float64) {
 // calibrate narrows a prior to what was measured on its machine. The estimate is
 // multiplied by the means already. Where a job lies further from what was
 // measured than those of the calibration, its variance is greater by as much. What all
-// layouts of a model share that was trained there is in the errors of its terms.
+// layouts of a model share that was trained there is in the errors of its terms. What
+// other machines take longer in the mean says nothing more of one that was measured.
 func (p *Prior) calibrate(c *job.Calibration) {
+	if len(c.Terms) > 0 {
+		p.Unmeasured = 0
+	}
 	before := p.Covariance
 	if c.Trained {
 		for k := range before {

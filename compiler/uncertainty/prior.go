@@ -16,6 +16,7 @@ import (
 type Prior struct {
 	Mean       [Count]float64        // of the error of each term
 	Covariance [Count][Count]float64 // of these errors, which all layouts share
+	Unmeasured float64               // mean of the error of all terms as long as nothing was measured on the machine
 	Model      float64               // spread of what all layouts of one model share beside
 	Own        float64               // spread of what each layout has for itself
 	Exposed    float64               // what that grows by for a step of nothing but exposed communication
@@ -50,6 +51,7 @@ type Common struct {
 
 // Kind is what is known of dense models, or of mixtures of experts.
 type Kind struct {
+	Mean     float64  `json:"mean"`  // Prior.Unmeasured
 	Model    float64  `json:"model"` // Prior.Model
 	Own      float64  `json:"own"`   // Prior.Own
 	Measured Envelope `json:"measured"`
@@ -115,7 +117,7 @@ func (r *Record) Of(j *job.Job) *Kind {
 
 // At is the prior of a kind of model at a distance from what was measured.
 func (r *Record) At(of *Kind, d Distance) *Prior {
-	p := &Prior{Model: of.Model, Own: of.Own, Exposed: r.Exposed, Degrees: r.Degrees, Machine: r.Machine.Share}
+	p := &Prior{Unmeasured: of.Mean, Model: of.Model, Own: of.Own, Exposed: r.Exposed, Degrees: r.Degrees, Machine: r.Machine.Share}
 	for _, s := range r.Terms {
 		k := TermNamed(s.Term)
 		p.Covariance[k][k] = s.Spread * s.Spread
@@ -189,7 +191,8 @@ func (p *Prior) shared(weights *[Count]float64) float64 {
 	return max(0, p.between(weights, weights))
 }
 
-// Ratio is the distribution of measured over predicted time of a step.
+// Ratio is the distribution of measured over predicted time of a step. A machine that
+// nothing is known of takes longer in the mean.
 func (p *Prior) Ratio(s *Step) Normal {
 	return p.RatioBeside(s, Network, 0)
 }
@@ -200,7 +203,7 @@ func (p *Prior) Ratio(s *Step) Normal {
 func (p *Prior) RatioBeside(s *Step, t Term, more float64) Normal {
 	w, mean := p.shares(&s.Terms)
 	w[t] += more
-	return Normal{mean, math.Sqrt(p.shared(&w) + p.Model*p.Model + p.own(s))}
+	return Normal{p.Unmeasured + mean, math.Sqrt(p.shared(&w) + p.Model*p.Model + p.own(s))}
 }
 
 // Cause is the term whose error adds most to the uncertainty of a step, and its

@@ -247,3 +247,29 @@ func TestWidths(t *testing.T) {
 		t.Errorf("steps in 16 bits move GEMMs by %g, those in 8 bits by %g and %g", post.Mean[Linear], post.Mean[Linear8], post.Mean[Grouped8])
 	}
 }
+
+// TestUnmeasured: on a machine that nothing is known of steps take longer in the mean,
+// none before another; once something was measured there, nothing of it is left.
+func TestUnmeasured(t *testing.T) {
+	p := plain()
+	a, b := steps()
+	before, difference := p.Ratio(&a), p.Difference(&a, &b)
+	p.Unmeasured = 0.03
+	near(t, "mean", p.Ratio(&a).Mean, before.Mean+0.03, 1e-12)
+	near(t, "spread", p.Ratio(&a).Spread, before.Spread, 0)
+	if p.Difference(&a, &b) != difference {
+		t.Errorf("two steps differ by %v, before by %v", p.Difference(&a, &b), difference)
+	}
+	if post := p.Others([]Observation{{Step: b, Ratio: 1}}); post.Unmeasured != 0 {
+		t.Errorf("%v is left of it", post.Unmeasured)
+	}
+	j := llama()
+	engine := Embedded().Dense.Measured.Engines[0]
+	if got := For(j, engine).Unmeasured; got != Embedded().Dense.Mean || got <= 0 {
+		t.Errorf("a cluster of which nothing is known: %v", got)
+	}
+	j.Cluster.Calibration = &job.Calibration{Terms: []job.TermError{{Name: "linear"}}, Covariance: [][]float64{{0.001}}}
+	if got := For(j, engine).Unmeasured; got != 0 {
+		t.Errorf("one that was calibrated: %v", got)
+	}
+}

@@ -117,9 +117,12 @@ func (p *Prior) update(measured []Observation, common float64, model, rounds int
 	return p.learning(measured, common, model).learned(rounds, adjust)
 }
 
-// learned is the prior after some rounds, as update does it.
+// learned is the prior after some rounds, as update does it. What machines take longer
+// in the mean as long as nothing was measured on them has no part in it (docs/calibrate.md
+// says what it would be worth).
 func (l *learning) learned(rounds int, adjust func(*learning)) *Prior {
 	post := *l.p
+	post.Unmeasured = 0
 	for range rounds {
 		l.around(&post)
 		post.Mean, post.Covariance = l.conditioned()

@@ -2,11 +2,13 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 )
 
 // measured is the folder of measured rows.
@@ -74,6 +76,28 @@ func TestUnseen(t *testing.T) {
 		}
 		if s := summarise(errors); s.median > g.unseen || g.unseenTail > 0 && s.p90 > g.unseenTail {
 			t.Errorf("%s: median error %.2f %%, one row in ten off by more than %.1f %%; ceilings %.1f and %.1f %%", g.what, s.median, s.p90, g.unseen, g.unseenTail)
+		}
+	}
+	ranged(t, newEvidence(results, left))
+}
+
+// ranged holds the ranges that are embedded against steps that no fit of parameters saw,
+// each source counting as one, and what is expected against what is predicted.
+func ranged(t *testing.T, e *evidence) {
+	e.without[""] = uncertainty.Embedded()
+	for i := range e.rows {
+		e.without[e.rows[i].source] = uncertainty.Embedded()
+	}
+	for i := range e.judges {
+		e.without[e.judges[i].source] = uncertainty.Embedded()
+	}
+	unseen := slices.DeleteFunc(e.judgeSpreads(e.judges), func(j judged) bool { return j.orderOnly })
+	for _, kind := range []string{denseRows, expertRows} {
+		if m := meansBySource(append(e.judgeSpreads(e.rows), unseen...), kind); m.inside < 0.85 || m.inside > 0.95 {
+			t.Errorf("ranges hold %.1f %% of a source%s; 85 to 95 were asked", 100*m.inside, kind)
+		}
+		if m := meansBySource(unseen, kind); m.expected > m.predicted {
+			t.Errorf("sources%s that no fit saw are %.1f %% off what is predicted, %.1f %% off what is expected", kind, 100*m.predicted, 100*m.expected)
 		}
 	}
 }

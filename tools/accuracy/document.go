@@ -139,21 +139,21 @@ Left out are FSDP, of which the paper does not say whose it is, 8x70B, whose exp
 const largeText = `Papers and tables on up to 12,288 GPUs that leave open how often layers are recomputed, most of them the micro-batch, and some the chunks of the pipeline. No fit sees them. What is open is as ndc predicts it to be fastest, as above:
 of dense models recompute of nothing, of the core of attention, or of all. So a prediction is what the best of these settings would take, and steps of other settings take longer. How steps grow with the machine says more than how long they are.
 Of MegaScale's paper these are the rows of Megatron-LM, which its authors compare with: from 256 to 1,024 GPUs and from 3,072 to 12,288 they lose 16 and 15 % of their efficiency, of which 10 and 13 are predicted. From 1,536 to 6,144 GPUs Nemotron-4 340B
-grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken, which is why they hold few of these steps ([Ranges](#ranges)).
+grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken ([Ranges](#ranges)).
 `
 
 const deepSpeedText = `Hardly anything tells how long steps of DeepSpeed take, so that nothing was fitted to it: its own engine around layers of Hugging Face transformers. A benchmark of Qwen2.5 14B on eight A800 (modelscope/ms-swift) states all but how long the texts are that its
 sequences are packed of: steps of ZeRO-2 and ZeRO-3 are predicted 4 and 2 % too long, with attention over whole sequences. Two persons' runs of LLaMA 7B on eight A800 were found. One of ZeRO-3 at 512 tokens
 (hpcaitech/ColossalAI issue 4342) is met within 2 %. A table at 4,096 tokens (gist.github.com/chenyaofo/d4cd6a20ab4b95cb3a49491747e2139a) takes 1.4 to 1.7 times as long as predicted, 4 to 5 s more for 64 sequences whatever ZeRO, micro-batch and recompute are: as attention
 without a flash kernel would, which does not matter at 512 tokens. With the optimizer in the host's memory it takes 17 to 20 s more than without, where its memory would do it in 3.5: one thread for each rank would explain that, of which ndc sets more. Neither is
-stated, so that the rows count as uncertain. None of these rows counts for a goal. The ranges of DeepSpeed's steps are wider for want of more: 25 % of all terms together.
+stated, so that the rows count as uncertain. None of these rows counts for a goal. The ranges of DeepSpeed's steps are wider for want of more: 17 % of all terms together.
 `
 
 const torchTitanText = `Messages of TorchTitan's commits, one of its issues and one of another project print logs with step times and memory. No fit sees them. They are of developers' machines: the same job of Llama 3 8B on eight H100 is logged at 5,605 tokens/s/GPU in February 2025,
 at 5,957 in March and at 7,031 in August, and Qwen3 32B with compile reaches 520 TFLOPS in the mean of its step, more than the products alone are predicted to reach at 500 W. All 23 runs are called feasible, and all eight that ran out of memory are not. Most of their memory is predicted too low. Three things stand out.
 With compile the machine of February 2025 was 1.12 to 1.34 times as fast in 8 bits as in 16, where 1.3 to 1.5 are predicted; with tensor parallelism 8-bit steps are met. Mixtures of 2025 took 1.2 to 1.5 times as long as predicted: DeepSeek-V3 671B longest, most of whose step is exchange between nodes, and whose router was forced to send a token to neighbours.
 One of 2026 on eight B200 took 13 % less. Four runs of Qwen3 32B with tensor parallelism judge memory alone: until October 2025 every rank gathered the queries and keys of all heads for their norms.
-So ranges of TorchTitan on mixtures are wider: 25 % of all terms together.
+So ranges of TorchTitan on mixtures are wider: 17 % of all terms together.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the

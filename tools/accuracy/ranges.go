@@ -18,6 +18,8 @@ type judged struct {
 	strict bool    // so does one whose spreads were fitted without its source, too
 	wide   float64 // half the width of the range, in logarithms
 
+	predicted, expected float64 // by how much what is predicted is off, and what is expected without the source, in logarithms
+
 	orderOnly bool // of a grid whose absolute times say nothing
 }
 
@@ -31,8 +33,9 @@ func (e *evidence) judgeSpreads(rows []witness) []judged {
 	var out []judged
 	for i := range rows {
 		w := &rows[i]
-		n := w.under(all)
-		out = append(out, judged{of: strings.TrimSuffix(w.source, ".jsonl") + kindOf(w), inside: holds(n, w.ratio), strict: holds(w.under(e.record(w.source)), w.ratio), wide: n.Spread * wideness, orderOnly: w.orderOnly()})
+		n, others := w.under(all), w.under(e.record(w.source))
+		out = append(out, judged{of: strings.TrimSuffix(w.source, ".jsonl") + kindOf(w), inside: holds(n, w.ratio), strict: holds(others, w.ratio), wide: n.Spread * wideness,
+			predicted: math.Abs(w.ratio), expected: math.Abs(w.ratio - others.Mean), orderOnly: w.orderOnly()})
 	}
 	return out
 }
@@ -60,22 +63,39 @@ func kindOf(w *witness) string {
 	return denseRows
 }
 
-// meanInside is the mean over sources of how many of their rows of a kind lie inside
-// the range that other sources would give them.
-func meanInside(of []judged, kind string) (mean float64, sources int) {
-	inside, rows := map[string]float64{}, map[string]float64{}
+// bySource are means over sources, of their rows of a kind: how many lie inside the range
+// that other sources would give them, and by how much half of them are off.
+type bySource struct {
+	sources                     int
+	inside, predicted, expected float64
+}
+
+func meansBySource(of []judged, kind string) (m bySource) {
+	rows := map[string][]judged{}
 	for i := range of {
 		if j := &of[i]; strings.HasSuffix(j.of, kind) {
-			rows[j.of]++
-			if j.strict {
-				inside[j.of]++
-			}
+			rows[j.of] = append(rows[j.of], *j)
 		}
 	}
-	for _, source := range slices.Sorted(maps.Keys(rows)) {
-		mean += inside[source] / rows[source] / float64(len(rows))
+	m.sources = len(rows)
+	median := func(of []judged, off func(*judged) float64) float64 {
+		var list []float64
+		for i := range of {
+			list = append(list, off(&of[i]))
+		}
+		slices.Sort(list)
+		return quantile(list, 0.5) / float64(m.sources)
 	}
-	return mean, len(rows)
+	for _, source := range slices.Sorted(maps.Keys(rows)) {
+		for i := range rows[source] {
+			if rows[source][i].strict {
+				m.inside += 1 / float64(len(rows[source])*m.sources)
+			}
+		}
+		m.predicted += median(rows[source], func(j *judged) float64 { return j.predicted })
+		m.expected += median(rows[source], func(j *judged) float64 { return j.expected })
+	}
+	return m
 }
 
 // printCoverage tells how often rows of sources left out of the fit lie inside
@@ -92,11 +112,16 @@ func printCoverage(w io.Writer, results []result, c *crossValidation) {
 	printRanges(w, seen, "")
 	unseen := e.judgeSpreads(e.judges)
 	printRanges(w, unseen, ", in no fit")
-	all := slices.DeleteFunc(slices.Concat(seen, unseen), func(j judged) bool { return j.orderOnly })
-	fmt.Fprintln(w, "\nEach source counting as one, but for grids whose times say nothing:\n\n| rows of | sources | inside that of other sources |\n|---|---|---|")
+	unseen = slices.DeleteFunc(unseen, func(j judged) bool { return j.orderOnly })
+	fmt.Fprintln(w, "\nEach source counting as one, but for grids whose times say nothing:\n\n| rows of | sources | inside that of other sources | off at the median of each: as predicted | as expected |\n|---|---|---|---|---|")
 	for _, kind := range []string{denseRows, expertRows} {
-		share, n := meanInside(all, kind)
-		fmt.Fprintf(w, "| %s | %d | %.0f %% |\n", strings.TrimPrefix(kind, ", "), n, 100*share)
+		for _, of := range []struct {
+			note string
+			rows []judged
+		}{{"", slices.Concat(seen, unseen)}, {", of the fit", seen}, {", in no fit", unseen}} {
+			m := meansBySource(of.rows, kind)
+			fmt.Fprintf(w, "| %s%s | %d | %.0f %% | %.1f %% | %.1f %% |\n", strings.TrimPrefix(kind, ", "), of.note, m.sources, 100*m.inside, 100*m.predicted, 100*m.expected)
+		}
 	}
 	printChosen(w, results, e, seen)
 }

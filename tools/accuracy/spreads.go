@@ -17,7 +17,8 @@ import (
 // likely, given what was assumed before (spreads.json). Rows of one source on one
 // GPU share the errors of their terms, those of one model there what a model has
 // for itself. That and a layout's own error have the tails of Student's distribution,
-// so that a few odd models or rows do not widen all others.
+// so that a few odd models or rows do not widen all others. With the spreads goes the mean
+// of these errors: machines that no fit has seen take longer than those that one has.
 
 const (
 	// certainty of an assumption: a factor of 1.65 is one standard deviation.
@@ -247,16 +248,25 @@ func fitSpreads(rows []witness) *uncertainty.Record {
 		}
 		machines[w.machine].add(w, all)
 	}
+	dense, experts := bias{of: &r.Dense}, bias{of: &r.Experts}
 	for range rounds {
 		for i := range all {
 			all[i].trace, all[i].fit = 0, 0
 		}
 		for _, name := range slices.Sorted(maps.Keys(machines)) {
-			machines[name].round(all)
+			m := machines[name]
+			inverse, weighted := m.round(all, r)
+			dense.add(r, m, inverse, weighted)
+			experts.add(r, m, inverse, weighted)
 		}
 		for i := range all {
 			all[i].move()
 		}
+		dense.move()
+		experts.move()
+	}
+	for _, k := range []*uncertainty.Kind{&r.Dense, &r.Experts} {
+		k.Mean = math.Round(1000*k.Mean) / 1000
 	}
 	for i := range all {
 		*all[i].spread = math.Round(1000**all[i].spread) / 1000
@@ -290,6 +300,36 @@ func (e *effect) move() {
 	*e.spread = math.Exp((low + high) / 2)
 }
 
+// bias is by how much longer steps of a kind of model take than is predicted, in the mean
+// of machines that no fit has seen: the generalised least squares of it.
+type bias struct {
+	of        *uncertainty.Kind
+	sum, says float64 // of one round
+}
+
+// add adds what rows of a machine say, each beside the others.
+func (b *bias) add(r *uncertainty.Record, m *machine, inverse [][]float64, weighted []float64) {
+	for i, w := range m.rows {
+		if r.Of(w.x.job) != b.of {
+			continue
+		}
+		b.sum += weighted[i]
+		for j, x := range m.rows {
+			if r.Of(x.x.job) == b.of {
+				b.says += inverse[i][j]
+			}
+		}
+	}
+}
+
+// move takes the mean to what is most likely by the spreads of a round.
+func (b *bias) move() {
+	if b.says > 0 {
+		b.of.Mean += b.sum / b.says
+	}
+	b.sum, b.says = 0, 0
+}
+
 // machine holds the rows of one source on one GPU.
 type machine struct {
 	rows  []*witness
@@ -312,8 +352,9 @@ func (m *machine) add(w *witness, all []effect) {
 	}
 }
 
-// round adds what the machine's rows say to every effect, and weighs them.
-func (m *machine) round(all []effect) {
+// round adds what the machine's rows say to every effect, and weighs them. It returns the
+// inverse of their covariance, and that times their errors beside the means.
+func (m *machine) round(all []effect, r *uncertainty.Record) (inverse [][]float64, weighted []float64) {
 	n := len(m.rows)
 	v := make([][]float64, n)
 	own := make([]float64, n)
@@ -329,11 +370,11 @@ func (m *machine) round(all []effect) {
 		}
 		v[i][i] += own[i] / m.odd[i]
 	}
-	inverse := inverted(v)
-	weighted := make([]float64, n) // inverse times ratios
-	for i := range n {
-		for j := range n {
-			weighted[i] += inverse[i][j] * m.rows[j].ratio
+	inverse, weighted = inverted(v), make([]float64, n)
+	for j, w := range m.rows {
+		beside := w.ratio - r.Of(w.x.job).Mean
+		for i := range n {
+			weighted[i] += inverse[i][j] * beside
 		}
 	}
 	for e := range all {
@@ -345,6 +386,7 @@ func (m *machine) round(all []effect) {
 		m.odd[i] = (tails + 1) / (tails + (left*left+mine-mine*mine*inverse[i][i])/own[i])
 	}
 	m.models(all, inverse, weighted)
+	return inverse, weighted
 }
 
 // models weighs the errors that models have for themselves.

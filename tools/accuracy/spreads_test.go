@@ -65,11 +65,16 @@ func TestFitSpreads(t *testing.T) {
 		rows[i].ratio += 0.5
 	}
 	for i := range rows {
+		rows[i].ratio += 0.2
 		if model := i / 6; model%40 == 7 {
 			rows[i].ratio -= 0.6
 		}
 	}
-	got, assumed := effects(fitSpreads(rows)), effects(assumedSpreads())
+	fitted := fitSpreads(rows)
+	if off := fitted.Dense.Mean - 0.2; math.Abs(off) > 0.05 || fitted.Experts.Mean != 0 {
+		t.Errorf("rows take %.3f longer in the mean, mixtures, of which there are none, %.3f; drawn with 0.2", fitted.Dense.Mean, fitted.Experts.Mean)
+	}
+	got, assumed := effects(fitted), effects(assumedSpreads())
 	want := effects(truth)
 	for i := range got {
 		found, real := *got[i].spread, *want[i].spread

@@ -66,9 +66,9 @@ func Time(p *plan.Plan, terms []plan.Term) Section {
 		fmt.Sprintf("%s, %s90 %% range %s; bubble %.1f %%, exposed communication %.1f %%, MFU %.1f %%.", view.Duration(t.StepSeconds), view.Expected(t), view.StepRange(t),
 			100*float64(t.BubbleShare), 100*float64(t.ExposedCommunicationShare), 100*float64(p.Throughput.MFU)),
 	}}
-	if t.ChosenAmong > 1 {
-		s.Lines = append(s.Lines, fmt.Sprintf("Expected: %s = %s · exp(%.2f %%): the fastest of %d layouts is partly one of which a prediction errs in favour (docs/uncertainty.md). The lines below are of the layout as it is predicted, and so are throughput and MFU.",
-			view.Duration(t.ExpectedSeconds), view.Duration(t.StepSeconds), 100*math.Log(float64(t.ExpectedSeconds/t.StepSeconds)), t.ChosenAmong))
+	if longer := longer(t); len(longer) > 0 {
+		s.Lines = append(s.Lines, fmt.Sprintf("Expected: %s = %s · exp(%.2f %%). %s (docs/uncertainty.md). The lines below are of the layout as it is predicted, and so are throughput and MFU.",
+			view.Duration(t.ExpectedSeconds), view.Duration(t.StepSeconds), 100*math.Log(float64(t.ExpectedSeconds/t.StepSeconds)), strings.Join(longer, ". ")))
 	}
 	parts := Table{Columns: []Column{{"seconds", "time", true}, {"share", "share", true}, {"name", "what", false}, {"formula", "with its numbers", false}, {"error", "measured error", true}, {"section", "formula and source", false}}}
 	for _, x := range terms {
@@ -77,6 +77,17 @@ func Time(p *plan.Plan, terms []plan.Term) Section {
 	s.Lines = append(s.Lines, "The measured error is the 90 % range of measured over predicted of what such a line consists of (docs/uncertainty.md); recompute and bubble have that of the work that they repeat or wait for.")
 	s.Tables = []Table{parts}
 	return s
+}
+
+// longer says why a step is expected to take longer than it is predicted.
+func longer(t *plan.Time) (why []string) {
+	if t.UnmeasuredShare != 0 {
+		why = append(why, fmt.Sprintf("Clusters on which nothing was measured take %.1f %% longer in the mean", 100*float64(t.UnmeasuredShare)))
+	}
+	if t.ChosenAmong > 1 {
+		why = append(why, fmt.Sprintf("The fastest of %d layouts is partly one of which a prediction errs in favour", t.ChosenAmong))
+	}
+	return why
 }
 
 // Layout says what moving one axis of the layout would do.

@@ -88,7 +88,7 @@ func ledgerOf(lines []plan.LedgerLine) []LedgerLine {
 
 func timeOf(t *plan.Time) Time {
 	return Time{
-		StepSeconds: t.StepSeconds, StepRangeSeconds: t.StepRangeSeconds, ExpectedSeconds: t.ExpectedSeconds, ChosenAmong: t.ChosenAmong, FastestSeconds: t.FastestSeconds,
+		StepSeconds: t.StepSeconds, StepRangeSeconds: t.StepRangeSeconds, ExpectedSeconds: t.ExpectedSeconds, UnmeasuredShare: t.UnmeasuredShare, ChosenAmong: t.ChosenAmong, FastestSeconds: t.FastestSeconds,
 		Breakdown:   each(t.Breakdown, func(l plan.TimeLine) TimeLine { return TimeLine(l) }),
 		BubbleShare: t.BubbleShare, ExposedCommunicationShare: t.ExposedCommunicationShare,
 	}
@@ -206,7 +206,7 @@ func (m *Memory) decision() plan.Memory {
 
 func (t *Time) decision() plan.Time {
 	return plan.Time{
-		StepSeconds: t.StepSeconds, StepRangeSeconds: t.StepRangeSeconds, ExpectedSeconds: t.ExpectedSeconds, ChosenAmong: t.ChosenAmong, FastestSeconds: t.FastestSeconds,
+		StepSeconds: t.StepSeconds, StepRangeSeconds: t.StepRangeSeconds, ExpectedSeconds: t.ExpectedSeconds, UnmeasuredShare: t.UnmeasuredShare, ChosenAmong: t.ChosenAmong, FastestSeconds: t.FastestSeconds,
 		Breakdown:   each(t.Breakdown, func(l TimeLine) plan.TimeLine { return plan.TimeLine(l) }),
 		BubbleShare: t.BubbleShare, ExposedCommunicationShare: t.ExposedCommunicationShare,
 	}

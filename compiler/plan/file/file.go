@@ -220,7 +220,8 @@ type HostPhase struct {
 type Time struct {
 	StepSeconds               units.Seconds    `json:"step_seconds"`
 	StepRangeSeconds          [2]units.Seconds `json:"step_range_seconds"`        // 90 % range
-	ExpectedSeconds           units.Seconds    `json:"expected_seconds"`          // of a layout that was chosen among others, longer than predicted
+	ExpectedSeconds           units.Seconds    `json:"expected_seconds"`          // longer than predicted on a cluster where nothing was measured, and of a layout that was chosen among others
+	UnmeasuredShare           units.Share      `json:"unmeasured_share"`          // of which the former, as a share of the step
 	ChosenAmong               int              `json:"chosen_among"`              // layouts that it was the fastest of; 1 without a choice
 	FastestSeconds            units.Seconds    `json:"fastest_seconds,omitempty"` // of the fastest layout, where the least memory of those almost as fast was looked for
 	Breakdown                 []TimeLine       `json:"breakdown"`
