@@ -13,7 +13,7 @@ import (
 
 // document writes docs/accuracy.md and its drawing: everything that the
 // command knows about a folder of rows.
-func document(path string, results []result, c *crossValidation, worst int) error {
+func document(path string, results []result, c *crossValidation, e *evidence, worst int) error {
 	drawing := strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
 	if err := writeScatter(drawing, results); err != nil {
 		return err
@@ -39,7 +39,7 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	b.WriteString("\n### TorchTitan's logs\n\n" + torchTitanText)
 	printSteps(&b, results, torchTitanLogs)
 	b.WriteString("\n## Ranges\n\n" + rangesText + "\n")
-	printCoverage(&b, results, c)
+	printCoverage(&b, results, e)
 	printMemoryCoverage(&b, results)
 	printSkill(&b, results)
 	b.WriteString("\n" + skillText)
@@ -105,7 +105,8 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 
 const goalsText = `Reached: with the embedded parameters. Of memory, what torch allocates has no parameter; reserved and device memory have one share per
 framework, the allocator's slack, which is set anew by the other models' rows where a model is left out. Below the table stands what is known of the goals that are missed
-(tools/accuracy/misses.json).
+(tools/accuracy/misses.json). Rows in no fit are judged as they are predicted; beside that stands what they are expected to take on a new cluster, by what all other sources took longer in the mean
+([uncertainty.md](uncertainty.md)).
 `
 
 const choiceText = `Grids of layouts that were measured nearly completely judge which layout is chosen: the measured

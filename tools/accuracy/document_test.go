@@ -27,8 +27,10 @@ func TestDocument(t *testing.T) {
 	}
 	p := estimate.DefaultParameters()
 	results, c := predictAll(some, p), crossValidate(some, p)
+	e := newEvidence(results, c)
+	e.expect(results)
 	path := filepath.Join(t.TempDir(), "accuracy.md")
-	if err := document(path, results, c, 3); err != nil {
+	if err := document(path, results, c, e, 3); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)

@@ -107,12 +107,14 @@ func run(o options, p estimate.Parameters) error {
 		return nil
 	}
 	c := crossValidate(cases, p)
+	e := newEvidence(results, c)
+	e.expect(results)
 	printGoals(os.Stdout, results, c)
 	printBias(os.Stdout, results, c)
-	printCoverage(os.Stdout, results, c)
+	printCoverage(os.Stdout, results, e)
 	printSkill(os.Stdout, results)
 	if o.out != "" {
-		return document(o.out, results, c, o.worst)
+		return document(o.out, results, c, e, o.worst)
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ type result struct {
 	judge       bool       // fits nothing and counts for the goals of judges alone
 	memoryRange [2]float64 // of measured over predicted memory
 	predicted   float64    // seconds, of rows without a measured step, too
+	expected    float64    // seconds, of rows that no fit sees, by what the other sources took longer in the mean; else 0
 	example     *example
 	known       *search.Known // what the choice looks at
 	prior       *uncertainty.Prior

@@ -101,8 +101,7 @@ func meansBySource(of []judged, kind string) (m bySource) {
 // printCoverage tells how often rows of sources left out of the fit lie inside
 // their range, also inside the one that the other sources' rows alone would give
 // them, and how wide the ranges are; and the same of rows that no fit sees.
-func printCoverage(w io.Writer, results []result, c *crossValidation) {
-	e := newEvidence(results, c)
+func printCoverage(w io.Writer, results []result, e *evidence) {
 	seen := e.judgeSpreads(e.rows)
 	inside, strict, _ := gather(seen, nil)
 	fmt.Fprintf(w, "%s of %d steps of sources left out of the fit lie inside their range, %s inside the range that the rows of\n"+

@@ -114,6 +114,17 @@ func (e *evidence) record(but string) *uncertainty.Record {
 	return e.without[but]
 }
 
+// expect fills in what steps of sources that no fit sees are expected to take: longer than
+// predicted by what the other sources took longer in the mean.
+func (e *evidence) expect(results []result) {
+	for i := range results {
+		if r := &results[i]; r.judge && r.Time != nil {
+			others := e.record(r.example.row.file)
+			r.expected = r.Time.PredictedSeconds * math.Exp(others.Of(r.example.job).Mean)
+		}
+	}
+}
+
 // evenly are the rows that spreads are fitted to: of a large grid a part, taken
 // evenly, and none of grids whose times say nothing or of a framework for which
 // another stands.
