@@ -13,7 +13,7 @@ const (
 	FileTooLarge diag.ID = "file-too-large"
 	// TooManyErrors: so much is wrong that reading stopped.
 	TooManyErrors diag.ID = "too-many-errors"
-	// InvalidText: a file is not UTF-8 text.
+	// InvalidText: a file is not UTF-8 text, or shows another text than ndc reads.
 	InvalidText diag.ID = "invalid-text"
 	// SyntaxError: a file is not HCL.
 	SyntaxError diag.ID = "syntax-error"

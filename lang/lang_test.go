@@ -451,6 +451,12 @@ func TestUnreadable(t *testing.T) {
 	}{
 		{"bidi.hcl", "# a \u202e\njob \"x\" {}\n", InvalidText},
 		{"isolate.hcl", "# a \u2066 b\n", InvalidText},
+		{"return.hcl", "# a\r  b = 1\r\n", InvalidText}, // b seems to be set
+		{"end.hcl", "# a\r", InvalidText},
+		{"separator.hcl", "# a\u2028  b = 1\n", InvalidText},
+		{"next.hcl", "# a\u0085  b = 1\n", InvalidText},
+		{"escape.hcl", "a = 1 # \x1b[2K\x1b[1G\n", InvalidText},
+		{"backspace.hcl", "a = \"x\b\"\n", InvalidText},
 		{"nul.hcl", "a = 1\nb = \"\x00\"\n", InvalidText},
 		{"latin1.hcl", "a = \"M\xfcnchen\"\n", InvalidText},
 		{"utf16.hcl", "\xff\xfea\x00", InvalidText},

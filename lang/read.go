@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -268,8 +269,10 @@ func fileStart(name string) diag.Range {
 }
 
 // badText finds what is no text that people can review: bytes that are not
-// UTF-8, NUL, and characters that show the text in another order than it is read
-// in (Unicode's bidirectional controls).
+// UTF-8, NUL, characters that show the text in another order than it is read
+// in (Unicode's bidirectional controls), those that end a line for editors and
+// not here, so that an argument can stand in a comment unseen, and those that
+// terminals obey.
 func badText(src []byte) (at int, what string) {
 	for i := 0; i < len(src); {
 		r, n := utf8.DecodeRune(src[i:])
@@ -280,6 +283,12 @@ func badText(src []byte) (at int, what string) {
 			return i, fmt.Sprintf("the byte 0x%02x, which is not UTF-8", src[i])
 		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
 			return i, fmt.Sprintf("the character %U, which shows what follows in another order than it is read in", r)
+		case r == '\r' && !bytes.HasPrefix(src[i+n:], []byte("\n")):
+			return i, "a carriage return alone, which editors show as the end of a line and ndc does not read as one"
+		case r == '\u2028' || r == '\u2029':
+			return i, fmt.Sprintf("the character %U, which editors show as the end of a line and ndc does not read as one", r)
+		case r < ' ' && strings.IndexByte("\t\r\n", byte(r)) < 0 || r >= 0x7f && r < 0xa0:
+			return i, fmt.Sprintf("the control character %U, which terminals do not show", r)
 		}
 		i += n
 	}
