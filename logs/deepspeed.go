@@ -19,8 +19,10 @@ var (
 func deepSpeed(p *Parser, text string) bool {
 	if m := emittedStep.FindStringSubmatch(text); m != nil {
 		p.total(m[2])
-		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[3]), Seconds: number(m[4]), TokensPerSecond: number(m[5]),
-			Allocated: number(m[6]) * (1 << 30), Reserved: number(m[7]) * (1 << 30)})
+		s := Step{Iteration: whole(m[1]), Seconds: number(m[4]), TokensPerSecond: number(m[5]),
+			Allocated: number(m[6]) * (1 << 30), Reserved: number(m[7]) * (1 << 30)}
+		s.loss(m[3])
+		p.step(DeepSpeed, s)
 		return true
 	}
 	if emittedValid.MatchString(text) {
@@ -32,7 +34,9 @@ func deepSpeed(p *Parser, text string) bool {
 		return true
 	}
 	if m := pipelineStep.FindStringSubmatch(text); m != nil {
-		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[2]), Seconds: number(m[3]), SamplesPerSecond: number(m[4])})
+		s := Step{Iteration: whole(m[1]), Seconds: number(m[3]), SamplesPerSecond: number(m[4])}
+		s.loss(m[2])
+		p.step(DeepSpeed, s)
 		return true
 	}
 	if engineSkip.MatchString(text) {

@@ -74,6 +74,7 @@ type Step struct {
 	Over      int // steps that Seconds is the mean of
 	Seconds   float64
 	Loss      float64 // 0: not printed
+	NoNumber  bool    // the loss that was printed, of one rank at least, is not a number or infinite
 	Skipped   int     // of the steps, those that the optimizer did not take, as where gradients overflow
 
 	TokensPerSecond  float64 // of one GPU; 0: not printed
@@ -210,6 +211,15 @@ func (l *Log) Last() *Step {
 		return nil
 	}
 	return &l.Steps[len(l.Steps)-1]
+}
+
+// NoNumber is the step since which all losses of the newest launch are no numbers, as far
+// as its reports tell; 0 where the last one is one.
+func (l *Log) NoNumber() (since int) {
+	for i := len(l.Steps) - 1; i >= 0 && l.Steps[i].NoNumber && l.Steps[i].Launch == l.Last().Launch; i-- {
+		since = l.Steps[i].Iteration
+	}
+	return since
 }
 
 // Peak is the most memory that any step reported.

@@ -90,6 +90,13 @@ func TestLines(t *testing.T) {
 		{"torchtitan's first and last stage", meshes + "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss: -2.00000  grad_norm: 25.3750  memory: 16.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%\n" +
 			"[rank7]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss:  3.25000  grad_norm: 25.3750  memory: 12.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%",
 			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, Loss: 3.25, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
+		{"a loss that is no number on the stage that has one", meshes + "[rank7]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss:      nan  grad_norm: 25.3750  memory: 12.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%\n" +
+			"[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss: -2.00000  grad_norm: 25.3750  memory: 16.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%",
+			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, NoNumber: true, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
+		{"megatron, no number", " iteration       10/    1000 | elapsed time per iteration (ms): 8195.9 | lm loss: NAN |", Step{Iteration: 10, Over: 1, Seconds: 8.1959, NoNumber: true}},
+		{"ndc's program for DeepSpeed, infinite", "step 2/40 loss inf gradient norm nan learning rate 1.5e-03 seconds 0.5 tokens/s/GPU 1855.6",
+			Step{Iteration: 2, Over: 1, Seconds: 0.5, NoNumber: true, TokensPerSecond: 1855.6}},
+		{"a pipeline of DeepSpeed, no number", "steps: 20 loss: nan aux loss: 0.1000 iter time (s): 0.500 samples/sec: 200.000", Step{Iteration: 20, Over: 1, Seconds: 0.5, NoNumber: true, SamplesPerSecond: 200}},
 		{"an engine of DeepSpeed", "[2024-09-23 10:11:02,482] [INFO] [timer.py:260:stop] epoch=0/micro_step=6000/global_step=600, RunningAvgSamplesPerSec=64.9, CurrSamplesPerSec=50.0, MemAllocated=0.06GB, MaxMemAllocated=1.5GB",
 			Step{Iteration: 600, Over: 1, Seconds: 2, SamplesPerSecond: 50, Allocated: 1.5 * (1 << 30)}},
 		{"a pipeline of DeepSpeed", "steps: 20 loss: 3.2500 aux loss: 0.1000 iter time (s): 0.500 samples/sec: 200.000",

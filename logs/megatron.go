@@ -49,7 +49,7 @@ func megatron(p *Parser, text string) bool {
 			case "number of skipped iterations":
 				s.Skipped = whole(value)
 			case "lm loss", "loss":
-				s.Loss = number(value)
+				s.loss(value)
 			}
 		}
 		p.step(Megatron, s)

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"cmp"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -370,6 +371,7 @@ func (s *Step) join(o *Step) {
 			*v.mine = v.theirs
 		}
 	}
+	s.NoNumber = s.NoNumber || o.NoNumber
 	s.Sequences, s.Skipped = cmp.Or(s.Sequences, o.Sequences), max(s.Skipped, o.Skipped)
 }
 
@@ -406,6 +408,12 @@ func number(text string) float64 {
 		return 0
 	}
 	return v
+}
+
+// loss reads a loss.
+func (s *Step) loss(text string) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	s.Loss, s.NoNumber = number(text), err == nil && (math.IsNaN(v) || math.IsInf(v, 0))
 }
 
 // whole reads a count, 0 for what is none.

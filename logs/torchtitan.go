@@ -28,7 +28,9 @@ func torchTitan(p *Parser, text string) bool {
 		return true
 	}
 	if m := titanStep.FindStringSubmatch(text); m != nil {
-		s := Step{Iteration: whole(m[1]), Loss: max(0, number(m[2])), Reserved: max(0, number(m[3])) * (1 << 30), TokensPerSecond: number(m[4]), TFLOPS: number(m[5])}
+		s := Step{Iteration: whole(m[1]), Reserved: max(0, number(m[3])) * (1 << 30), TokensPerSecond: number(m[4]), TFLOPS: number(m[5])}
+		s.loss(m[2])
+		s.Loss = max(0, s.Loss)
 		if s.TokensPerSecond > 0 && p.head.GPUs > 0 {
 			s.Seconds = p.head.tokens() / float64(p.head.GPUs) / s.TokensPerSecond
 		}

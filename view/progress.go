@@ -48,13 +48,21 @@ func Progress(w *calibration.Progress) string {
 
 func stepsDone(w *calibration.Progress) string {
 	s := fmt.Sprintf("%d of %d", w.Steps.Done, w.Steps.Total)
-	if w.Steps.Loss != 0 {
+	switch {
+	case w.Steps.NoNumber > 0:
+		s += ", " + noNumber(w)
+	case w.Steps.Loss != 0:
 		s += fmt.Sprintf(", loss %.4f", w.Steps.Loss)
 	}
 	if w.Launches > 1 {
 		s += ", " + units.Count(w.Launches, "launch")
 	}
 	return s
+}
+
+// noNumber tells that a run goes on, as fast as planned perhaps, and learns nothing.
+func noNumber(w *calibration.Progress) string {
+	return fmt.Sprintf("loss is not a number or infinite since step %d", w.Steps.NoNumber)
 }
 
 func measuredStep(w *calibration.Progress) string {
@@ -103,6 +111,9 @@ func ProgressLine(w *calibration.Progress) string {
 	if w.Left > 0 {
 		line += fmt.Sprintf("  %s left", Duration(w.Left))
 	}
+	if w.Steps.NoNumber > 0 {
+		line += "  " + noNumber(w)
+	}
 	return line + "  " + verdict(w) + "\n"
 }
 
@@ -127,7 +138,10 @@ func ProgressMetrics(w *calibration.Progress) string {
 		gauge("memory_bytes", "Peak memory that the log reports.", float64(w.Memory.Measured))
 		gauge("memory_bytes_predicted", "The same as predicted.", float64(w.Memory.Predicted))
 	}
-	if w.Steps.Loss != 0 {
+	switch {
+	case w.Steps.NoNumber > 0:
+		gauge("loss", "The last loss.", math.NaN())
+	case w.Steps.Loss != 0:
 		gauge("loss", "The last loss.", w.Steps.Loss)
 	}
 	gauge("failures", "Launches that show why they failed.", float64(len(w.Failures)))

@@ -43,6 +43,8 @@ type Steps struct {
 	Done  int     `json:"done"`
 	Total int     `json:"total"`
 	Loss  float64 `json:"loss,omitempty"` // the last one printed; 0: none was
+
+	NoNumber int `json:"loss_no_number_since,omitempty"` // the step since which the loss is not a number or infinite; 0: it is one
 }
 
 // StepTime is the time of steady steps beside the prediction.
@@ -105,7 +107,7 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 	}
 	mine, others := own(p, l)
 	if last := mine.Last(); last != nil {
-		w.Steps.Done, w.Steps.Loss = last.Iteration, units.Rounded(last.Loss)
+		w.Steps = Steps{Done: last.Iteration, Total: p.Run.Steps, Loss: units.Rounded(last.Loss), NoNumber: mine.NoNumber()}
 		if other := l.Last(); other.Line != last.Line {
 			w.Notes = append(w.Notes, fmt.Sprintf("the log goes on with a launch that is not the plan's, which is at step %d; steps and loss are those of the plan's", other.Iteration))
 		}
