@@ -85,6 +85,8 @@ func TestLines(t *testing.T) {
 			Step{Iteration: 2, Over: 1, Seconds: 0.1, Loss: 10, Allocated: 2048.5 * (1 << 20), Reserved: 5120 * (1 << 20)}},
 		{"torchtitan with colours", meshes + "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - \x1b[31mstep:  1  \x1b[32mloss: 12.27569  \x1b[38;2;180;60;0mgrad_norm: 25.3750  \x1b[36mmemory: 16.50GiB(91.78%)  \x1b[34mtps: 2,000  \x1b[36mtflops: 1,155.79  \x1b[35mmfu: 6.92%\x1b[39m",
 			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, Loss: 12.27569, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
+		{"torchtitan with cleared lines, as of grep --color", meshes + "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - \x1b[?25l\x1b[01;31m\x1b[Kstep:\x1b[m\x1b[K  1  \x1b[32mloss: 12.27569\x1b[0m\x1b[K  grad_norm: 25.3750  memory: 16.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%\x1b[2K\x1b[1G",
+			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, Loss: 12.27569, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
 		{"torchtitan 0.1 without a norm and a head", "[rank0]:[titan] 2025-06-16 22:30:50,322 - root - INFO - step: 200  loss:  6.1384  memory: 49.50GiB(52.28%)  tps: 5,856  tflops: 339.16  mfu: 34.29%",
 			Step{Iteration: 200, Over: 1, Loss: 6.1384, Seconds: 8.743169399, TokensPerSecond: 5856, TFLOPS: 339.16, Reserved: 49.5 * (1 << 30)}},
 		{"torchtitan's first and last stage", meshes + "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss: -2.00000  grad_norm: 25.3750  memory: 16.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%\n" +

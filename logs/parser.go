@@ -45,11 +45,12 @@ func (p *Parser) Log() *Log { return &p.log }
 
 // prefixes are what launchers put before a line: srun --label a task's number,
 // torchrun and mpirun --tag-output a rank; what collects logs a
-// time; and a colour.
+// time; and what colours a text or clears a line of a terminal (ECMA-48's control
+// sequences, of which a colour is one).
 var (
 	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?|\[\S*\b\d+,\d+\]<std(?:out|err)>:)+`)
 	stamps   = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)? `)
-	colours  = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	colours  = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 	torchrun = regexp.MustCompile(`\[default\d+\]:`)
 )
 
