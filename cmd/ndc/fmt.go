@@ -87,17 +87,20 @@ func (f *formatter) folder(name string) error {
 	return nil
 }
 
+// stdinName is what diagnostics call standard input, which - stands for on the command line.
+const stdinName = "<stdin>"
+
 func (f *formatter) stream(stdin io.Reader) error {
-	src, diags := lang.Read(stdin, "<stdin>")
+	src, diags := lang.Read(stdin, stdinName)
 	if f.diags.Append(diags); diags.HasErrors() {
 		return nil
 	}
-	formatted, ok := f.format("<stdin>", src)
+	formatted, ok := f.format(stdinName, src)
 	if !ok {
 		return nil
 	}
 	if f.check || f.diff {
-		return f.report("<stdin>", src, formatted)
+		return f.report(stdinName, src, formatted)
 	}
 	_, err := f.out.Write(formatted)
 	return err
@@ -154,7 +157,11 @@ func (f *formatter) report(path string, src, formatted []byte) error {
 		return nil
 	}
 	if f.check {
-		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, render.Quote(path)))
+		argument := render.Quote(path)
+		if path == stdinName {
+			argument = "-"
+		}
+		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, argument))
 	}
 	if f.diff {
 		_, err := f.out.Write(diff.Diff(path, src, path+" (formatted)", formatted))
