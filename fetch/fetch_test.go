@@ -256,6 +256,9 @@ func TestRepository(t *testing.T) {
 	if _, err := r.Resolve("v9"); err == nil {
 		t.Error("a tag that is not there is found")
 	}
+	if _, err := r.Resolve(commits[0][:7]); err == nil || !strings.Contains(err.Error(), "all of its 40 digits") {
+		t.Error(err)
+	}
 	if _, err := r.Files(t.Context(), strings.Repeat("1", 40)); err == nil || !strings.Contains(err.Error(), "it has no commit") {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,6 +77,9 @@ func (r *Repository) Tags() []string {
 	return tags
 }
 
+// cut is the name of a commit as git shortens it.
+var cut = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
+
 // Resolve finds the commit of a tag, of a branch, of the default branch ("") or
 // of a commit's own name in full.
 func (r *Repository) Resolve(ref string) (commit string, err error) {
@@ -93,6 +97,9 @@ func (r *Repository) Resolve(ref string) (commit string, err error) {
 	}
 	if ref == "" {
 		return "", errors.New("it has no default branch")
+	}
+	if cut.MatchString(ref) {
+		return "", fmt.Errorf("it has no tag or branch %q; a commit is named by all of its 40 digits, since a server does not find one by a few", ref)
 	}
 	return "", fmt.Errorf("it has no tag or branch %q", ref)
 }
