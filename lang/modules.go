@@ -237,8 +237,12 @@ func (m *module) plainText(b *hclsyntax.Block, name string, required bool) (stri
 	if !ok {
 		return "", at, false
 	}
-	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() || v.AsString() == "" {
+	switch {
+	case v.Type() != cty.String || v.IsNull() || !v.IsKnown():
 		m.fail(WrongType, at, "%q must be text, not %s.", name, describe(v))
+		return "", at, false
+	case v.AsString() == "":
+		m.fail(MissingArgument, at, "%q must not be empty. %s", name, schema.File.Block("module").Argument(name).Doc)
 		return "", at, false
 	}
 	return v.AsString(), at, true
