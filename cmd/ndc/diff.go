@@ -309,7 +309,7 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 		dir := path.Dir(name)
 		b, err := readBuild(s.fsys, dir, flags)
 		if err == nil && (flags.job == "" || flags.job == b.Job || flags.job == b.Block) {
-			if below, err := filepath.Rel(s.name, dir); err == nil && below != "." {
+			if below, err := filepath.Rel(s.name, dir); err == nil && below != "." && name != s.name {
 				b.Job = filepath.ToSlash(below) // SITE/JOB where a job is built for several sites, FOLDER/out/JOB of several folders of jobs
 			}
 			list = append(list, b)
