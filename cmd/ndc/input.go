@@ -33,9 +33,33 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.job, "job", "", "only the jobs with this label, or the one of this name")
-	c.Flags().StringVar(&f.backend, "backend", "", "only this backend: megatron, torchtitan or deepspeed")
+	c.Flags().Var(&nameFlag{name: &f.job}, "job", "only the jobs with this label, or the one of this name")
+	c.Flags().Var(&nameFlag{name: &f.backend}, "backend", "only this backend: megatron, torchtitan or deepspeed")
 	f.registerInput(c)
+}
+
+// nameFlag selects by one name. Two of them are an error, not the last one: whoever names
+// two jobs means both.
+type nameFlag struct {
+	name  *string
+	given bool
+}
+
+func (v *nameFlag) String() string {
+	if v.name == nil {
+		return ""
+	}
+	return *v.name
+}
+
+func (v *nameFlag) Type() string { return "string" }
+
+func (v *nameFlag) Set(s string) error {
+	if v.given && s != *v.name {
+		return fmt.Errorf("one name is taken, and %q was given before; without the flag all are taken", *v.name)
+	}
+	*v.name, v.given = s, true
+	return nil
 }
 
 // registerInput leaves out what selects among jobs.
