@@ -134,13 +134,12 @@ func (f *formatter) file(path string) error {
 	if !ok || bytes.Equal(src, formatted) {
 		return nil
 	}
-	if err := f.report(path, src, formatted); err != nil || f.check {
-		return err
+	if !f.check {
+		if err := rewrite(path, formatted); err != nil {
+			return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))
+		}
 	}
-	if err := rewrite(path, formatted); err != nil {
-		return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))
-	}
-	return nil
+	return f.report(path, src, formatted)
 }
 
 // isFetched reports whether a file is one that ndc init fetched.
