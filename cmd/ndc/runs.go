@@ -154,6 +154,10 @@ func (r *foundRuns) sort() {
 // runsOf finds the plans of logs, and below folders all that have both.
 func runsOf(args []string, planPath string) (*foundRuns, error) {
 	r := &foundRuns{logs: map[string][]string{}, known: map[string]string{}}
+	single := func(name string) bool { return !isFolder(name) }
+	if planPath != "" && !slices.ContainsFunc(args, single) {
+		return nil, usageError(fmt.Sprintf("--plan is the plan of single logs, and %s is a folder. Of folders every run has its own, the %s beside its logs.", args[0], planName))
+	}
 	for _, arg := range args {
 		if !isFile(arg) {
 			if err := r.below(arg); err != nil {
