@@ -66,7 +66,7 @@ func TestCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := r.Files(t.Context(), commits[0])
+	f, err := r.Files(t.Context(), commits[0], t.TempDir())
 	if err != nil || string(f.Content["pretrain/a.hcl"]) != "one\n" {
 		t.Errorf("%v, %v", f, err)
 	}

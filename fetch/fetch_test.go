@@ -242,7 +242,7 @@ func TestRepository(t *testing.T) {
 			t.Errorf("%q is %s (%v), want %s", ref, commit, err, commits[want])
 			continue
 		}
-		f, err := r.Files(t.Context(), commit)
+		f, err := r.Files(t.Context(), commit, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestRepository(t *testing.T) {
 	if _, err := r.Resolve(commits[0][:7]); err == nil || !strings.Contains(err.Error(), "all of its 40 digits") {
 		t.Error(err)
 	}
-	if _, err := r.Files(t.Context(), strings.Repeat("1", 40)); err == nil || !strings.Contains(err.Error(), "it has no commit") {
+	if _, err := r.Files(t.Context(), strings.Repeat("1", 40), t.TempDir()); err == nil || !strings.Contains(err.Error(), "it has no commit") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
@@ -276,7 +276,7 @@ func TestHiddenCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := r.Files(t.Context(), commits[0])
+	f, err := r.Files(t.Context(), commits[0], t.TempDir())
 	if err != nil || string(f.Content["pretrain/a.hcl"]) != "one\n" {
 		t.Errorf("%v, %v", f, err)
 	}

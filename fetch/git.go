@@ -104,14 +104,9 @@ func (r *Repository) Resolve(ref string) (commit string, err error) {
 	return "", fmt.Errorf("it has no tag or branch %q", ref)
 }
 
-// Files reads the files of a commit. What a server sends lies in a temporary
-// folder meanwhile.
-func (r *Repository) Files(ctx context.Context, commit string) (*Files, error) {
-	dir, err := os.MkdirTemp("", "ndc-init-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
+// Files reads the files of a commit. What a server sends lies in an empty folder
+// meanwhile, which the caller removes.
+func (r *Repository) Files(ctx context.Context, commit, dir string) (*Files, error) {
 	store := filesystem.NewStorage(&limited{Filesystem: osfs.New(dir, osfs.WithBoundOS())}, cache.NewObjectLRUDefault())
 	o := &git.CloneOptions{URL: r.url, Auth: r.auth, NoCheckout: true, Tags: git.NoTags, RecurseSubmodules: git.NoRecurseSubmodules}
 	// One commit where the server has a name for it, else all of them.

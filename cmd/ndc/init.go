@@ -388,7 +388,12 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 			return nil, err
 		}
 	}
-	f.files, err = r.Files(ctx, f.commit)
+	dir, remove, err := signals.temporary("ndc-init-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	f.files, err = r.Files(ctx, f.commit, dir)
 	return f, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // signals is how this program takes the signals that ask it to end.
@@ -17,10 +18,13 @@ type interruption struct {
 	busy   sync.Mutex // held while nothing may end the program
 	asked  context.Context
 	cancel context.CancelFunc
+
+	folders sync.Mutex          // held while the next is changed
+	left    map[string]struct{} // folders that are removed before the program ends
 }
 
 func newInterruption() *interruption {
-	i := &interruption{}
+	i := &interruption{left: map[string]struct{}{}}
 	i.asked, i.cancel = context.WithCancel(context.Background())
 	return i
 }
@@ -38,8 +42,45 @@ func (i *interruption) watch() {
 		s := <-c
 		i.cancel()
 		i.busy.Lock()
+		i.tidy()
 		os.Exit(exitSignal + int(s.(syscall.Signal)))
 	}()
+}
+
+// temporary makes a folder for files that nobody is to find later. It is removed by the
+// function that comes with it, or before a signal ends the program.
+func (i *interruption) temporary(pattern string) (dir string, remove func(), err error) {
+	i.folders.Lock()
+	defer i.folders.Unlock()
+	dir, err = os.MkdirTemp("", pattern)
+	if err != nil {
+		return "", nil, err
+	}
+	i.left[dir] = struct{}{}
+	return dir, func() {
+		i.folders.Lock()
+		defer i.folders.Unlock()
+		os.RemoveAll(dir)
+		delete(i.left, dir)
+	}, nil
+}
+
+// tidy removes the folders that are left, those last whose work has not ended within a
+// second of being asked to: it might still write to them. None is made from now on.
+func (i *interruption) tidy() {
+	const pause, most = 10 * time.Millisecond, 100
+	for range most {
+		i.folders.Lock()
+		if len(i.left) == 0 {
+			return
+		}
+		i.folders.Unlock()
+		time.Sleep(pause)
+	}
+	i.folders.Lock()
+	for dir := range i.left {
+		os.RemoveAll(dir)
+	}
 }
 
 // context is done when the program was asked to end.
