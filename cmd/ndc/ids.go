@@ -43,7 +43,7 @@ const (
 	IDFetch diag.ID = "module-fetch"
 	// IDLeftOut: a warning: links or submodules of a module were not fetched.
 	IDLeftOut diag.ID = "module-left-out"
-	// IDTagMoved: a warning: the version of a module that is locked is another commit now.
+	// IDTagMoved: a warning: the version or tag of a module that is locked is another commit now.
 	IDTagMoved diag.ID = "module-tag-moved"
 	// IDTrialObjective: a trial of a job whose objective is not time.
 	IDTrialObjective diag.ID = "trial-objective"

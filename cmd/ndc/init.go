@@ -116,6 +116,7 @@ func (r *initialized) text(folder string) string {
 type fetched struct {
 	files           *fetch.Files
 	commit, version string
+	tag             string // that leads to the commit; "" where a branch does, or nothing
 }
 
 // caller is a folder of calls.
@@ -258,7 +259,6 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		return "", "", false
 	}
 	i.modules = append(i.modules, *m)
-	i.compare(i.lock.Module(address), m, source, call.At)
 	return path.Join(root, source.Inner), root, true
 }
 
@@ -280,18 +280,22 @@ func identity(m *lock.Module) string {
 	return "files of hash " + m.Hash
 }
 
-// compare warns where a version that the lock has is another commit of the same
-// repository now: tags of versions are not to move, and whoever reviews the lock
-// sees the same version in it as before.
-func (i *initializer) compare(locked, m *lock.Module, source lock.Source, at diag.Range) {
-	if locked == nil || m.Version == "" || locked.Version != m.Version || locked.Commit == m.Commit {
+// compare warns where a version or tag that the lock has is another commit of the same
+// repository now: tags are not to move, and whoever reviews the lock sees the same
+// version or source in it as before.
+func (i *initializer) compare(locked, m *lock.Module, tag string, source lock.Source, at diag.Range) {
+	if locked == nil || tag == "" || locked.Version != m.Version || locked.Commit == m.Commit {
 		return
 	}
-	if before, err := lock.ParseSource(locked.Source); err != nil || before.Git != source.Git {
+	if before, err := lock.ParseSource(locked.Source); err != nil || before.Git != source.Git || before.Ref != source.Ref {
 		return
 	}
-	i.diags.Warn(IDTagMoved, at, "The tag of a version was moved", fmt.Sprintf("Version %s of module %q was commit %s when it was locked, and is commit %s now. Look at what changed between them, or ask who moved the tag; with the %s of before, ndc init fetches the commit of before.",
-		m.Version, m.Address, locked.Commit, m.Commit, lock.Name))
+	what := "Version " + m.Version
+	if m.Version == "" {
+		what = "Tag " + tag
+	}
+	i.diags.Warn(IDTagMoved, at, "The tag of a version was moved", fmt.Sprintf("%s of module %q was commit %s when it was locked, and is commit %s now. Look at what changed between them, or ask who moved the tag; with the %s of before, ndc init fetches the commit of before.",
+		what, m.Address, locked.Commit, m.Commit, lock.Name))
 }
 
 // fetch gets a module, that of the lock where there is one, and puts its files
@@ -322,6 +326,7 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 		return nil, err
 	}
 	i.tell("fetched", m)
+	i.compare(i.lock.Module(address), m, got.tag, source, call.At)
 	if n := len(got.files.LeftOut); n > 0 {
 		i.diags.Warn(IDLeftOut, call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
 	}
@@ -386,6 +391,9 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 	if f.commit == "" {
 		if f.commit, err = r.Resolve(ref); err != nil {
 			return nil, err
+		}
+		if slices.Contains(r.Tags(), ref) {
+			f.tag = ref
 		}
 	}
 	dir, remove, err := signals.temporary("ndc-init-")
