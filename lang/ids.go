@@ -66,7 +66,7 @@ const (
 
 	// MissingVariable: a variable without a default was not set.
 	MissingVariable diag.ID = "missing-variable"
-	// UndeclaredVariable: a value is given for a variable that no file declares.
+	// UndeclaredVariable: a value is given for a variable, or an attribute of one, that no file declares.
 	UndeclaredVariable diag.ID = "undeclared-variable"
 	// InvalidVariable: a value does not have the variable's type, or a
 	// variable block is wrong.

@@ -1,7 +1,10 @@
 package lang
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -146,6 +149,10 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 		l.fail(InvalidVariable, at, "%s of %q is a number beyond everything that can be counted.", what, v.name)
 		return cty.DynamicVal, false
 	}
+	if path, unused := unusedAttribute(value, v.wanted, v.name); path != "" {
+		l.diags.Warn(UndeclaredVariable, at, summaries[UndeclaredVariable],
+			fmt.Sprintf("The type of %q has no attribute %q, so %s is not used.%s", v.name, unused.name, path, diag.DidYouMean(unused.name, unused.known)))
+	}
 	if v.defaults != nil && !value.IsNull() {
 		value = v.defaults.Apply(value)
 	}
@@ -159,6 +166,53 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 		return cty.DynamicVal, false
 	}
 	return converted, true
+}
+
+// unused is the name of an attribute that a value has and its type has not, and those that
+// the type has.
+type unused struct {
+	name  string
+	known []string
+}
+
+// unusedAttribute finds an attribute in a value that its type has no place for, which
+// converting the value drops, and its path; "" for none.
+func unusedAttribute(value cty.Value, wanted cty.Type, path string) (string, unused) {
+	if !value.IsKnown() || value.IsNull() || !value.CanIterateElements() {
+		return "", unused{}
+	}
+	for key, element := range value.Elements() {
+		inside, at := cty.DynamicPseudoType, path+"["+indexText(key)+"]"
+		switch {
+		case wanted.IsObjectType() && key.Type() == cty.String:
+			name := key.AsString()
+			if at = path + "." + name; !wanted.HasAttribute(name) {
+				return at, unused{name, slices.Sorted(maps.Keys(wanted.AttributeTypes()))}
+			}
+			inside = wanted.AttributeType(name)
+		case wanted.IsCollectionType():
+			inside = wanted.ElementType()
+		case wanted.IsTupleType() && key.Type() == cty.Number:
+			if i, _ := key.AsBigFloat().Int64(); i < int64(wanted.Length()) {
+				inside = wanted.TupleElementType(int(i))
+			}
+		}
+		if path, found := unusedAttribute(element, inside, at); path != "" {
+			return path, found
+		}
+	}
+	return "", unused{}
+}
+
+// indexText is the key of an element as a reference to it has it.
+func indexText(key cty.Value) string {
+	switch key.Type() {
+	case cty.String:
+		return strconv.Quote(key.AsString())
+	case cty.Number:
+		return key.AsBigFloat().Text('f', 0)
+	}
+	return "…" // of a set
 }
 
 // setVariables gives every variable its value: the command line's last word,

@@ -85,3 +85,16 @@ variable "nodes" { # ERROR: duplicate-block at variable "nodes": variable "nodes
 locals {
   x = var.unset + 1
 }
+
+variable "misspelt" {
+  type = list(object({ rates = optional(map(object({ beta2 = optional(number, 0.95) })), {}) }))
+  default = [ # WARNING: undeclared-variable at […: The type of "misspelt" has no attribute "beta", so misspelt[1].rates["low"].beta is not used. Did you mean "beta2"?
+    {},
+    { rates = { low = { beta = 0.99 } } },
+  ]
+}
+
+variable "fits" {
+  type    = object({ a = number, pairs = optional(tuple([object({ q = number })])), any = any })
+  default = { a = 1, pairs = [{ q = 2 }], any = { b = 3 } }
+}
