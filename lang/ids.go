@@ -28,7 +28,7 @@ const (
 	MissingArgument diag.ID = "missing-argument"
 	// MissingBlock: a required block was left out.
 	MissingBlock diag.ID = "missing-block"
-	// DuplicateBlock: a block stands twice where one is allowed.
+	// DuplicateBlock: a block, or a key of a map, stands twice where one is allowed.
 	DuplicateBlock diag.ID = "duplicate-block"
 	// InvalidLabel: a block's label is missing, superfluous or not allowed.
 	InvalidLabel diag.ID = "invalid-label"

@@ -98,6 +98,9 @@ func (l *loader) parse(fsys fs.FS, name string) *hclsyntax.Body {
 		return nil
 	}
 	body, diags := parseSource(src, name)
+	if body != nil {
+		checkKeys(body, &diags)
+	}
 	l.report(diags)
 	return body
 }
@@ -197,6 +200,29 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 		return nil, diags
 	}
 	return file.Body.(*hclsyntax.Body), diags
+}
+
+// checkKeys reports keys that stand twice in a map that is written out. HCL takes the value
+// of the last one: a job of for_each, or a variable of the environment, would be missing
+// without a word.
+func checkKeys(node hclsyntax.Node, diags *diag.List) {
+	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		object, ok := n.(*hclsyntax.ObjectConsExpr)
+		if !ok || len(*diags) >= maxSyntaxErrors {
+			return nil
+		}
+		first := map[string]hcl.Range{}
+		for _, item := range object.Items {
+			key := literalKey(item.KeyExpr)
+			if before, twice := first[key]; twice && key != "" {
+				diags.Error(DuplicateBlock, rangeOf(item.KeyExpr.Range()), summaries[DuplicateBlock],
+					fmt.Sprintf("The key %q already stands at %s:%d in these braces, and only one of the two values would be used.", key, before.Filename, before.Start.Line))
+				continue
+			}
+			first[key] = item.KeyExpr.Range()
+		}
+		return nil
+	})
 }
 
 // mergeMark begins what git leaves where two branches changed the same lines.

@@ -304,6 +304,9 @@ func parseExpression(text, source string) (hclsyntax.Expression, diag.List) {
 	for _, p := range problems {
 		diags.Error(SyntaxError, subject(p), p.Summary, sentence(p.Detail))
 	}
+	if !diags.HasErrors() {
+		checkKeys(expr.(hclsyntax.Node), &diags)
+	}
 	return expr, diags
 }
 
