@@ -189,8 +189,8 @@ func (e *evaluator) test(x syntax.TestExpr) truth {
 			return perhaps
 		}
 		left, right := e.word(a), e.word(b)
-		if (x.Op == syntax.TsMatch || x.Op == syntax.TsMatchShort || x.Op == syntax.TsNoMatch) && !left.isOpen() && !right.isOpen() && !quotedWord(b) {
-			return truthOf(e.matches(right.String(), left.String()) == (x.Op != syntax.TsNoMatch))
+		if (x.Op == syntax.TsMatch || x.Op == syntax.TsMatchShort || x.Op == syntax.TsNoMatch) && !left.isOpen() && !right.isOpen() {
+			return truthOf(e.matches(right.glob(), left.String()) == (x.Op != syntax.TsNoMatch))
 		}
 		return compared(left, x.Op.String(), right)
 	}

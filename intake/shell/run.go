@@ -186,9 +186,9 @@ func (e *evaluator) cases(c *syntax.CaseClause) {
 		always := false
 		for _, p := range item.Patterns {
 			pattern := e.word(p)
-			if pattern.String() == "*" {
+			if pattern.glob() == "*" {
 				ok, always = yes, true
-			} else if !word.isOpen() && !pattern.isOpen() && e.matches(pattern.String(), word.String()) {
+			} else if !word.isOpen() && !pattern.isOpen() && e.matches(pattern.glob(), word.String()) {
 				ok = yes
 			}
 		}

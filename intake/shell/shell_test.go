@@ -60,6 +60,8 @@ func TestRead(t *testing.T) {
 		{"options under a condition", "O=\"--a 1\"; if [ $1 = x ]; then O=\"$O --b 2\"; fi; run $O", "run --a 1 ?--b ?2"},
 		{"list under a condition", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; run \"${O[@]}\"", "run --a 1 ?--b"},
 		{"case", "A=7b; case $A in 1b) N=1;; 7*) N=32;; esac; run $N", "run 32"},
+		{"glob with quotes", "A=llama-70b; [[ $A == *\"70b\"* ]] && B=8; [[ $A == 'llama'-* ]] && C=1; [[ $A == \"llama*\" || $A != llama\\* ]] && D=2; run ${B:-1} ${C:-0} $D", "run 8 1 2"},
+		{"case of a glob with quotes", "A=7b-x; case $A in \"7b*\") N=1;; \"*\") N=2;; \"7b\"*) N=32;; esac; run $N", "run 32"},
 		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 2\nrun 2"},
 		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},

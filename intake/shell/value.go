@@ -71,6 +71,18 @@ func (t text) with(change func(*cell)) text {
 	return t
 }
 
+// glob spells text as a pattern, of which what is quoted stands for itself.
+func (t text) glob() string {
+	var b strings.Builder
+	for _, c := range t {
+		if c.quoted && strings.IndexByte(`*?[]\`, c.b) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c.b)
+	}
+	return b.String()
+}
+
 // fields splits text where white space is not quoted.
 func (t text) fields() []text {
 	var all []text
