@@ -95,6 +95,12 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 		}
 	case *syntax.TimeClause:
 		e.stmt(c.Stmt)
+	case *syntax.ArithmCmd:
+		e.computes(c.X)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			e.computes(x)
+		}
 	}
 }
 

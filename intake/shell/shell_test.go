@@ -43,6 +43,8 @@ func TestRead(t *testing.T) {
 		{"defaults", "run ${X:-5} ${X-6} ${Y:=7} $Y", "run 5 6 7 7"},
 		{"unknown", "run $X ${X} \"$1\" $(nproc)", "run <$X> <${X}> <$1> <$(nproc)>"},
 		{"arithmetic", "A=4; B=$((A*2+1)); run $((B%4)) $((X+1))", "run 1 <$((X + 1))>"},
+		{"more arithmetic", "A=3; run $((2**A)) $((2**70)) $((1<<A)) $((!A)) $((A && 0 || 1))", "run 8 <$((2 ** 70))> 8 0 1"},
+		{"arithmetic that sets", "A=2; let A*=2 B=A+1; ((C = B % 4, A += C)); ((B++)); let D=X+1; ((--C)); run $A $B $C $D", "run 5 6 0 <${D}>"},
 		{"continued", "run --a 1 \\\n  --b 2", "run --a 1 --b 2"},
 		{"text over lines", "O=\"\n --a 1 \\\n --b 2\n\"\nrun $O", "run --a 1 --b 2"},
 		{"comment in a line", "A=1 # note \\\nrun --a `# all` \\\n  --b $A `# \"x\"` \\\n  --c", "run --a --b 1 --c"},
