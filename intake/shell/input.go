@@ -120,6 +120,8 @@ func (e *evaluator) loop(c *syntax.ForClause) {
 		e.run(c.Do)
 		return
 	}
+	e.guarded++
+	defer func() { e.guarded-- }()
 	name, items := words.Name.Value, e.words(words.Items)
 	vague := func(t text) bool { return t.isOpen() || strings.Contains(t.String(), "{") }
 	switch plain := !slices.ContainsFunc(items, vague); {
@@ -140,8 +142,8 @@ var farther = []string{"ssh", "pdsh", "clush"}
 // shellOf evaluates text as a script of another shell, which has of the variables those that
 // are exported, where it is started here.
 func (e *evaluator) shellOf(t text, here bool) {
-	outer := e.state
-	e.state = newState()
+	outer, frames, guarded := e.state, e.frames, e.guarded
+	e.state, e.frames, e.guarded = newState(), nil, 0
 	for name, v := range outer.variables {
 		if here && v.exported {
 			e.state.variables[name] = v
@@ -149,7 +151,7 @@ func (e *evaluator) shellOf(t text, here bool) {
 	}
 	e.nested(t)
 	e.lists()
-	e.state = outer
+	e.state, e.frames, e.guarded = outer, frames, guarded
 }
 
 // scripted evaluates the script that a command is given in a here-document. What lint

@@ -23,9 +23,13 @@ type evaluator struct {
 	cells   int
 	depth   int
 	maybe   int  // conditions of unknown outcome around
+	guarded int  // conditions around, in this shell
 	origin  text // of the script, when it is itself a value; nil for a file
 	file    int  // that is evaluated, of script.Files from 1 on; 0: the script itself
 	over    bool // a bound was reached
+
+	frames    []*frame // that return ends
+	returners map[syntax.Node]bool
 }
 
 // fileLines are more lines than a file has, and mostFiles as many files as have places
@@ -65,7 +69,7 @@ func (e *evaluator) run(stmts []*syntax.Stmt) {
 }
 
 func (e *evaluator) stmt(s *syntax.Stmt) {
-	if s == nil || !e.spend(1, 0) {
+	if s == nil || e.state.over || !e.spend(1, 0) {
 		return
 	}
 	switch c := s.Cmd.(type) {
@@ -82,7 +86,7 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 	case *syntax.Block:
 		e.run(c.Stmts)
 	case *syntax.Subshell:
-		e.run(c.Stmts)
+		e.apartFrom(func() { e.run(c.Stmts) })
 	case *syntax.BinaryCmd:
 		e.binary(c)
 	case *syntax.ForClause:
@@ -109,9 +113,9 @@ func (e *evaluator) unsure(do func()) {
 	before := e.state
 	e.state = before.clone()
 	e.maybe++
-	do()
+	e.guardedly(do)
 	e.maybe--
-	e.state = merge(before, []*state{e.state, before})
+	e.state = merged(before, []*state{e.state, before})
 }
 
 func (e *evaluator) binary(c *syntax.BinaryCmd) {
@@ -126,7 +130,7 @@ func (e *evaluator) binary(c *syntax.BinaryCmd) {
 		if ok == perhaps && !plainCommand(c.X) {
 			e.unsure(func() { e.stmt(c.Y) })
 		} else if ok == wanted || ok == perhaps && c.Op == syntax.AndStmt {
-			e.stmt(c.Y)
+			e.guardedly(func() { e.stmt(c.Y) })
 		}
 	default:
 		e.stmt(c.X)
@@ -157,7 +161,7 @@ func (e *evaluator) condition(c *syntax.IfClause) {
 		case ok == no:
 			continue
 		case ok == yes && branches == nil:
-			e.run(c.Then)
+			e.guardedly(func() { e.run(c.Then) })
 			return
 		}
 		certain = ok == yes
@@ -170,7 +174,7 @@ func (e *evaluator) condition(c *syntax.IfClause) {
 func (e *evaluator) branch(start *state, stmts []*syntax.Stmt) *state {
 	e.state = start.clone()
 	e.maybe++
-	e.run(stmts)
+	e.guardedly(func() { e.run(stmts) })
 	e.maybe--
 	return e.state
 }
@@ -180,7 +184,7 @@ func (e *evaluator) join(start *state, branches []*state, certain bool) {
 	if !certain {
 		branches = append(branches, start)
 	}
-	e.state = merge(start, branches)
+	e.state = merged(start, branches)
 }
 
 func (e *evaluator) cases(c *syntax.CaseClause) {
@@ -199,7 +203,7 @@ func (e *evaluator) cases(c *syntax.CaseClause) {
 			}
 		}
 		if ok == yes && !word.isOpen() {
-			e.run(item.Stmts)
+			e.guardedly(func() { e.run(item.Stmts) })
 			return
 		}
 		if !word.isOpen() {
@@ -235,7 +239,7 @@ func (e *evaluator) while(c *syntax.WhileClause) {
 	}
 	for left := len(e.state.positional) + 1; goesOn() && len(e.state.positional) < left; {
 		left = len(e.state.positional)
-		e.run(c.Do)
+		e.guardedly(func() { e.run(c.Do) })
 	}
 }
 
@@ -289,6 +293,8 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 		e.invoke(e.state.functions[name], words[1:])
 	case name == "source" || name == ".":
 		e.source(words[1:])
+	case name == "return" || name == "exit":
+		e.ends(name, words[1:])
 	case name == "eval":
 		e.nested(joined(words[1:]))
 	case name == "set" && len(words) > 1 && words[1].String() == "--":
@@ -305,6 +311,9 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 	default:
 		e.command(words, e.line(c.Pos()))
 		e.scripted(s, name)
+		if name == "exec" && len(words) > 1 {
+			e.ends(name, nil)
+		}
 	}
 }
 
@@ -330,7 +339,7 @@ func (e *evaluator) invoke(f *function, arguments []text) {
 	positional, given := e.state.positional, e.state.given
 	e.state.positional, e.state.given = arguments, true
 	e.depth++
-	e.stmt(f.body)
+	e.returning(f.body, func() { e.stmt(f.body) })
 	e.depth--
 	e.state.positional, e.state.given = positional, given
 }
@@ -351,7 +360,7 @@ func (e *evaluator) source(words []text) {
 		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
 		return
 	}
-	e.other(name, p)
+	e.returning(p.File, func() { e.other(name, p) })
 }
 
 // uses notes a file that was given and that the script reads or starts, and is its
@@ -391,8 +400,8 @@ func (e *evaluator) start(words []text) (started bool) {
 			return true
 		}
 		file := e.uses(name)
-		outer := e.state
-		e.state = newState()
+		outer, frames, guarded := e.state, e.frames, e.guarded
+		e.state, e.frames, e.guarded = newState(), nil, 0
 		for name, v := range outer.variables {
 			if v.exported {
 				e.state.variables[name] = v
@@ -402,7 +411,7 @@ func (e *evaluator) start(words []text) (started bool) {
 		e.allocation(directives(src), file)
 		e.other(name, p)
 		e.lists()
-		e.state = outer
+		e.state, e.frames, e.guarded = outer, frames, guarded
 		return true
 	}
 	return false
@@ -460,7 +469,7 @@ func (e *evaluator) command(words []text, line int) {
 		}
 		if strings.HasPrefix(before, "-") && !strings.HasPrefix(before, "--") && strings.HasSuffix(before, "c") &&
 			slices.ContainsFunc(words[:i], func(t text) bool { return slices.Contains(shells, path.Base(t.String())) }) {
-			e.nested(w)
+			e.apartFrom(func() { e.nested(w) })
 		}
 	}
 	if slices.Contains(farther, path.Base(words[0].String())) && !e.certain {
@@ -510,19 +519,29 @@ func (e *evaluator) document(s *syntax.Stmt) {
 	}
 }
 
-// lists keeps the variables that hold options.
-func (e *evaluator) lists() {
-	var names []string
+// exports keeps the variables that programs see and that a shell around has otherwise.
+func (e *evaluator) exports(around *state) {
 	for name, v := range e.state.variables {
+		if o, ok := around.variables[name]; ok && o.exported && o.equal(v) {
+			continue
+		}
 		known := slices.ContainsFunc(e.script.Exports, func(x Export) bool { return x.Name == name })
 		if v.exported && !v.slurm && len(v.text) > 0 && !known {
 			e.script.Exports = append(e.script.Exports, Export{Name: name, Value: v.text.word()})
 		}
+	}
+	slices.SortFunc(e.script.Exports, func(a, b Export) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// lists keeps the variables that hold options.
+func (e *evaluator) lists() {
+	e.exports(newState())
+	var names []string
+	for name, v := range e.state.variables {
 		if v.isList && len(v.list) > 0 && strings.HasPrefix(v.list[0].String(), "-") || looksLikeOptions(v.text.String()) {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(e.script.Exports, func(a, b Export) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(names)
 	for _, name := range names {
 		v := e.state.variables[name]

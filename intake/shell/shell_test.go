@@ -90,6 +90,36 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestEnds: what stands behind return, exit or exec does not run, and a branch that
+// ends has no part in what follows. A script that is imported is one that runs, so
+// that it does not fail for want of a variable.
+func TestEnds(t *testing.T) {
+	for script, want := range map[string]string{
+		"f() { if [ $1 = 7b ]; then A=2; return; fi; A=8; }\nf 7b; run $A; f 70b; run $A": "run 2\nrun 8",
+		"f() { if [ -f x ]; then A=2; return 0; fi; A=8; }\nA=1; f; run $A":               "run <${A}>",
+		"f() { A=8; return 1; A=9; }\nf; run $A":                                          "run 8",
+		"run 1\nexit 0\nrun 2":                                                            "run 1",
+		"(exit 1); run 1; bash -c 'exit'; run 2":                                          "run 1\nbash -c exit\nrun 2",
+		"if [ -f x ]; then A=2; exit 1; fi\nrun ${A:-1}":                                  "run 1",
+		"case $X in a) A=1;; *) A=2; exit 1;; esac\nrun $A":                               "run 1",
+		"if [ -f x ]; then run 1; exit; else exec run 2; fi\nrun 3":                       "run 1\nexec run 2",
+		"if [ -z \"${X:-}\" ]; then echo no X; exit 1; fi\nrun 1":                         "run 1",
+		"f() { if [ -z \"${X:-}\" ]; then return 1; fi; run 1; }\nf":                      "run 1",
+		"[ -f x ] || exit 1\nrun 1":                                                       "run 1",
+		"exec > log; run 1; exec run 2\nrun 3":                                            "exec\nrun 1\nexec run 2",
+		"f() { [ -f x ] && exit 1; A=2; return; }\n[ -f y ] && f\nrun ${A:-1}":            "run <${A}>",
+		"A=1; (A=2; run $A); run $A; bash -c 'A=3'; run $A":                               "run 2\nrun 1\nbash -c A=3\nrun 1",
+	} {
+		s, err := Read([]byte(script), Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != want {
+			t.Errorf("%s\n got %q\nwant %q", script, got, want)
+		}
+	}
+}
+
 // TestAmong: of a variable that a condition sets the values are known, unless one of
 // them is not.
 func TestAmong(t *testing.T) {
@@ -223,6 +253,7 @@ func TestAllocation(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	files := map[string][]byte{"train.sh": []byte("run $1 ${TP:-1} ${PP:-1} ${SLURM_NNODES:-1}\nTP=9\nexport CP=2\n"), "args.sh": []byte("A=\"--x 1\"\n")}
 	for script, want := range map[string]string{
+		"export TP=4; bash train.sh a; exit; bash train.sh b":        "bash train.sh a\nrun a 4 1 1",
 		"export TP=4; PP=2; srun --label bash train.sh a b; run $TP": "srun --label bash train.sh a b\nrun a 4 1 1\nrun 4",
 		"#SBATCH --nodes=8\nexport TP=4\nexec ./train.sh x":          "exec ./train.sh x\nrun x 4 1 8",
 		"cp train.sh /tmp": "cp train.sh /tmp",

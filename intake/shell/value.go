@@ -131,6 +131,7 @@ type state struct {
 	functions  map[string]*function
 	positional []text // nil: what the script is called with, which nobody knows
 	given      bool   // positional is known
+	over       bool   // nothing runs any more
 }
 
 func newState() *state {
