@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -42,14 +43,14 @@ func (in *intake) scripts() map[string]evaluated {
 	}
 	in.read = map[string]evaluated{}
 	call := func(f File, arguments []string) evaluated {
-		c := shell.Call{Arguments: arguments, Files: map[string][]byte{}, Programs: map[string][]byte{}, Names: map[string]string{}, Nodes: in.o.Nodes, GPUs: in.o.GPUs}
+		c := shell.Call{Name: f.Name, Arguments: arguments, Files: map[string][]byte{}, Programs: map[string][]byte{}, Nodes: in.o.Nodes, GPUs: in.o.GPUs}
 		for _, o := range in.files {
 			if o.Name == f.Name || !isScript(o) {
 				continue
 			}
-			c.Files[path.Base(o.Name)], c.Names[path.Base(o.Name)] = o.Content, o.Name
+			c.Files[o.Name] = o.Content
 			if !generated.Match(o.Content) { // ndc's own stand for themselves
-				c.Programs[path.Base(o.Name)] = o.Content
+				c.Programs[o.Name] = o.Content
 			}
 		}
 		s, err := shell.Read(f.Content, c)
@@ -62,7 +63,7 @@ func (in *intake) scripts() map[string]evaluated {
 		}
 		e := call(f, nil)
 		in.read[f.Name] = e
-		if e.err == nil && !part[path.Base(f.Name)] && !generated.Match(f.Content) {
+		if e.err == nil && !part[f.Name] && !generated.Match(f.Content) {
 			for _, name := range e.script.Files {
 				part[name] = true
 			}
@@ -74,7 +75,7 @@ func (in *intake) scripts() map[string]evaluated {
 		if !ok {
 			continue
 		}
-		if e.part = part[path.Base(f.Name)]; !e.part && first { // nobody knows the arguments without those of the command line
+		if e.part = part[f.Name]; !e.part && first { // nobody knows the arguments without those of the command line
 			if first = false; in.o.Arguments != nil {
 				e = call(f, in.o.Arguments)
 			}
@@ -99,10 +100,20 @@ func readScript(in *intake, f File) error {
 	}
 	s := e.script
 	for _, d := range s.Directives {
-		in.directive(f.Name, d)
+		if !in.submitted(f.Name, d.Name) {
+			in.directive(f.Name, d)
+		}
 	}
 	if e.part {
 		return nil
+	}
+	for _, o := range s.Submissions {
+		at := draft.Place{File: cmp.Or(o.File, f.Name), Line: o.Line}
+		if o.Open {
+			in.d.Find(draft.Finding{Place: at, Name: "--" + o.Name, Value: draft.Guarded("", o.Value), Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
+			continue
+		}
+		in.directive(at.File, shell.Directive{Name: o.Name, Value: o.Value, Line: at.Line})
 	}
 	for _, why := range s.Problems {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1}, Name: path.Base(f.Name), Verdict: draft.Unknown, Why: why})
@@ -134,6 +145,20 @@ func readScript(in *intake, f File) error {
 	}
 	in.launch = megatron.Kind
 	return megatron.Read(in.d, f.Name, version, c)
+}
+
+// submitted reports an option that a command of sbatch gives the script that it
+// starts, and that counts before the script's own.
+func (in *intake) submitted(file, option string) bool {
+	for _, e := range in.scripts() {
+		if e.script == nil || e.part {
+			continue
+		}
+		if slices.ContainsFunc(e.script.Submissions, func(o shell.Submission) bool { return o.Script == file && o.Name == option }) {
+			return true
+		}
+	}
+	return false
 }
 
 // another names a launch of a script from which another one is read.

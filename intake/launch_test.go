@@ -190,6 +190,34 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestSubmitted: what a command of sbatch says counts before the directives of the script
+// that it starts, and files of one name are told apart by their folders.
+func TestSubmitted(t *testing.T) {
+	const options = "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512"
+	files := []File{
+		{Name: "jobs/small.sh", Content: []byte("export GBS=32\nWIDTH=2 sbatch --job-name=small --nodes 2 -p $PART slurm/moe.sh\n")},
+		{Name: "slurm/moe.sh", Content: []byte("#!/bin/bash\n#SBATCH --nodes=4 --gres=gpu:8 --job-name=moe\n#SBATCH --partition=long\nsource conf/moe.sh\nNCCL_DEBUG=INFO srun torchrun --nnodes $SLURM_NNODES pretrain_gpt.py \"${ARGS[@]}\" --micro-batch-size 1 --global-batch-size $GBS --train-iters 10 --lr 1e-3 --bf16 --tensor-model-parallel-size ${WIDTH:-1}\n")},
+		{Name: "conf/moe.sh", Content: []byte("ARGS=(" + options + ")\n")},
+	}
+	for _, files := range [][]File{files, {files[1], files[2], files[0]}} {
+		r, diags := Import(files, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown && (f.Name != "--partition" || f.File != "jobs/small.sh" || f.Line != 2) {
+				t.Errorf("%s first: %+v", files[0].Name, f)
+			}
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		for _, want := range []string{`job "small"`, " nodes = 2", "global_batch_size = 32", "tensor_parallel = 2", `NCCL_DEBUG = "INFO"`} {
+			if !strings.Contains(job, want) {
+				t.Errorf("%s first: no %s in\n%s", files[0].Name, want, r.Job)
+			}
+		}
+	}
+}
+
 // TestOwnDefaults: a job says that defaults are Megatron-LM's where the launch is another
 // program's, which may have others.
 func TestOwnDefaults(t *testing.T) {

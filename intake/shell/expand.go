@@ -17,7 +17,7 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	}
 	name := a.Name.Value
 	old := e.state.variables[name]
-	v := variable{exported: old.exported || export}
+	v := variable{exported: old.exported || export || e.state.allExported}
 	switch {
 	case a.Naked:
 		v.text, v.list, v.isList = old.text, old.list, old.isList

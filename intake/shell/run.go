@@ -287,6 +287,7 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 	if len(words) == 0 {
 		return
 	}
+	defer e.environment(c.Assigns, words)()
 	name := words[0].String()
 	switch {
 	case e.state.functions[name] != nil && e.depth < maxDepth:
@@ -297,8 +298,8 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 		e.ends(name, words[1:])
 	case name == "eval":
 		e.nested(joined(words[1:]))
-	case name == "set" && len(words) > 1 && words[1].String() == "--":
-		e.state.positional, e.state.given = words[2:], true
+	case name == "set":
+		e.set(words[1:])
 	case name == "shift":
 		e.shift(words[1:])
 	case name == "unset":
@@ -348,8 +349,8 @@ func (e *evaluator) source(words []text) {
 	if len(words) == 0 {
 		return
 	}
-	name := path.Base(words[0].String())
-	src, ok := e.call.Files[name]
+	name, ok := e.named(e.call.Files, words[0].String())
+	src := e.call.Files[name]
 	if !ok || e.depth >= maxDepth || len(e.script.Files) >= mostFiles {
 		e.script.Sources = append(e.script.Sources, words[0].word())
 		return
@@ -361,6 +362,36 @@ func (e *evaluator) source(words []text) {
 		return
 	}
 	e.returning(p.File, func() { e.other(name, p) })
+}
+
+// named is the file, of some that were given, that a word names: of those with its last
+// part the one that has the most of its folders, and of these the one beside the file
+// that is evaluated.
+func (e *evaluator) named(files map[string][]byte, word string) (best string, ok bool) {
+	if files[word] != nil {
+		return word, true
+	}
+	here := e.call.Name
+	if e.file > 0 {
+		here = e.script.Files[e.file-1]
+	}
+	most := 0
+	for name := range files {
+		if path.Base(name) != path.Base(word) {
+			continue
+		}
+		n, a, b := 0, path.Clean(name), path.Clean(word)
+		for ; path.Base(a) == path.Base(b) && a != "." && a != "/"; n += 2 {
+			a, b = path.Dir(a), path.Dir(b)
+		}
+		if path.Dir(name) == path.Dir(here) || a == "." {
+			n++
+		}
+		if n > most || n == most && name < best {
+			best, most, ok = name, n, true
+		}
+	}
+	return best, ok
 }
 
 // uses notes a file that was given and that the script reads or starts, and is its
@@ -388,10 +419,16 @@ var starters = append([]string{"srun", "sbatch", "mpirun", "mpiexec", "exec", "n
 // with the words behind it for arguments, and of the variables those that are
 // exported.
 func (e *evaluator) start(words []text) (started bool) {
+	if e.depth >= maxDepth || len(e.script.Files) >= mostFiles {
+		return false
+	}
 	for i, w := range words {
-		name := path.Base(w.String())
-		src, ok := e.call.Programs[name]
-		if !ok || i > 0 && !slices.Contains(starters, path.Base(words[0].String())) || e.depth >= maxDepth || len(e.script.Files) >= mostFiles {
+		if i > 0 && !slices.Contains(starters, path.Base(words[0].String())) {
+			break
+		}
+		name, ok := e.named(e.call.Programs, w.String())
+		src := e.call.Programs[name]
+		if !ok {
 			continue
 		}
 		p, err := checked(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
@@ -408,7 +445,14 @@ func (e *evaluator) start(words []text) (started bool) {
 			}
 		}
 		e.state.given, e.state.positional = true, words[i+1:]
-		e.allocation(directives(src), file)
+		asked := directives(src)
+		for _, s := range submits(words[:i], name) {
+			if !s.Open {
+				asked = append(asked, Directive{s.Name, s.Value, s.Line - file*fileLines})
+			}
+			e.script.Submissions = append(e.script.Submissions, s)
+		}
+		e.allocation(asked, file)
 		e.other(name, p)
 		e.lists()
 		e.state, e.frames, e.guarded = outer, frames, guarded

@@ -9,10 +9,10 @@ package shell
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,16 +77,19 @@ type Script struct {
 	Documents  []Document
 	Directives []Directive
 	Sources    []Word   // files that it reads and that were not given
-	Files      []string // those given that it reads or starts, by their base names
+	Files      []string // those given that it reads or starts
 	Problems   []string // why it was not read to its end
+
+	Submissions []Submission
+	alone       []Export // what single commands see
 }
 
 // Call is how a script is started, as far as it is known.
 type Call struct {
 	Arguments []string          // nil: nobody knows them
-	Files     map[string][]byte // that it may read, by their base names
-	Programs  map[string][]byte // that it may start, by their base names
-	Names     map[string]string // that words have for the files they stand in, by the base names
+	Name      string            // of the script, among those of the files
+	Files     map[string][]byte // that it may read, by their names
+	Programs  map[string][]byte // that it may start, by their names
 	Nodes     int               // of the job; 0: as the script asks
 	GPUs      int               // of a node; 0: as the script asks
 }
@@ -123,15 +126,20 @@ func Certain(p *Parsed) *Script {
 func (e *evaluator) evaluate(p *Parsed) {
 	e.run(p.File.Stmts)
 	e.lists()
-	e.script.settle(e.call.Names)
+	for _, x := range e.script.alone {
+		if !slices.ContainsFunc(e.script.Exports, func(o Export) bool { return o.Name == x.Name }) {
+			e.script.Exports = append(e.script.Exports, x)
+		}
+	}
+	slices.SortFunc(e.script.Exports, func(a, b Export) int { return strings.Compare(a.Name, b.Name) })
+	e.script.settle()
 }
 
 // settle tells files and lines apart, which are one number until then.
-func (s *Script) settle(names map[string]string) {
+func (s *Script) settle() {
 	place := func(file *string, line *int) {
 		if n := *line / fileLines; n > 0 {
-			base := s.Files[n-1]
-			*file, *line = cmp.Or(names[base], base), *line%fileLines
+			*file, *line = s.Files[n-1], *line%fileLines
 		}
 	}
 	for _, all := range [][]Command{s.Commands, s.Lists} {
@@ -147,6 +155,9 @@ func (s *Script) settle(names map[string]string) {
 	}
 	for i := range s.Sources {
 		place(&s.Sources[i].File, &s.Sources[i].Line)
+	}
+	for i := range s.Submissions {
+		place(&s.Submissions[i].File, &s.Submissions[i].Line)
 	}
 	for i := range s.Documents {
 		d := &s.Documents[i]

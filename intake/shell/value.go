@@ -132,6 +132,8 @@ type state struct {
 	positional []text // nil: what the script is called with, which nobody knows
 	given      bool   // positional is known
 	over       bool   // nothing runs any more
+
+	allExported bool // whatever is assigned
 }
 
 func newState() *state {
@@ -139,7 +141,7 @@ func newState() *state {
 }
 
 func (s *state) clone() *state {
-	return &state{variables: maps.Clone(s.variables), functions: maps.Clone(s.functions), positional: s.positional, given: s.given}
+	return &state{variables: maps.Clone(s.variables), functions: maps.Clone(s.functions), positional: s.positional, given: s.given, allExported: s.allExported}
 }
 
 func (s *state) sameArguments(o *state) bool {
