@@ -20,10 +20,12 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	v := variable{exported: old.exported || export || e.state.allExported}
 	switch {
 	case a.Naked:
-		v.text, v.list, v.isList = old.text, old.list, old.isList
+		v.text, v.list, v.keys, v.isList = old.text, old.list, old.keys, old.isList
 		if _, ok := e.state.variables[name]; !ok {
 			return
 		}
+	case a.Array != nil && (old.keys != nil || slices.ContainsFunc(a.Array.Elems, func(el *syntax.ArrayElem) bool { return el.Index != nil })):
+		v = e.keyedList(a, old, v)
 	case a.Array != nil:
 		v.isList = true
 		if a.Append {
@@ -62,7 +64,22 @@ func unquoted(t text) text { return t.with(func(c *cell) { c.quoted = c.open }) 
 
 // element sets one element of a list.
 func (e *evaluator) element(a *syntax.Assign, old variable) variable {
-	v := variable{isList: true, list: slices.Clone(old.list), exported: old.exported}
+	v := variable{isList: true, list: slices.Clone(old.list), keys: slices.Clone(old.keys), exported: old.exported}
+	if !old.isList && old.text.isOpen() {
+		return unknownList(a, e.line(a.Pos()))
+	}
+	if old.keys != nil {
+		key, ok := e.key(a.Index)
+		if !ok || len(v.list) > mostKeys {
+			return unknownList(a, e.line(a.Pos()))
+		}
+		value := unquoted(e.word(a.Value))
+		if a.Append {
+			value = append(slices.Clone(v.at(key)), value...)
+		}
+		v.put(key, value)
+		return v
+	}
 	n, ok := e.arithmetic(a.Index)
 	if !ok || n < 0 || n > 4096 || a.Value == nil {
 		return v
@@ -72,6 +89,44 @@ func (e *evaluator) element(a *syntax.Assign, old variable) variable {
 	}
 	v.list[n] = unquoted(e.word(a.Value))
 	return v
+}
+
+// mostKeys are more keys than a list of a launch script has.
+const mostKeys = 4096
+
+// unknownList is a list of which a run alone knows the keys.
+func unknownList(a *syntax.Assign, line int) variable {
+	return variable{text: computed("${"+a.Name.Value+"}", line)}
+}
+
+// keyedList is a list whose elements say their keys, or that has keys.
+func (e *evaluator) keyedList(a *syntax.Assign, old, v variable) variable {
+	v.isList, v.keys = true, []string{}
+	if a.Append {
+		v.keys, v.list = append(v.keys, old.keys...), slices.Clone(old.list)
+	}
+	for _, el := range a.Array.Elems {
+		if el.Value == nil {
+			continue
+		}
+		key, ok := e.key(el.Index)
+		if el.Index == nil || !ok || len(v.keys) > mostKeys {
+			return unknownList(a, e.line(a.Pos()))
+		}
+		v.put(key, unquoted(e.word(el.Value)))
+	}
+	return v
+}
+
+// key is what stands in brackets, as the key of a list.
+func (e *evaluator) key(x syntax.ArithmExpr) (string, bool) {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		n, ok := e.arithmetic(x)
+		return strconv.Itoa(n), ok
+	}
+	t := e.word(w)
+	return t.String(), !t.isOpen()
 }
 
 // words expands and splits words.
@@ -382,6 +437,13 @@ func (e *evaluator) value(p *syntax.ParamExp) (text, bool) {
 			return nil, false
 		}
 		return joined(v.list), true
+	}
+	if v.keys != nil {
+		key, ok := "0", true
+		if p.Index != nil {
+			key, ok = e.key(p.Index)
+		}
+		return v.at(key), ok
 	}
 	n := 0
 	if p.Index != nil {

@@ -76,9 +76,7 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 	case *syntax.CallExpr:
 		e.simple(s, c)
 	case *syntax.DeclClause:
-		for _, a := range c.Args {
-			e.assign(a, c.Variant.Value == "export")
-		}
+		e.declare(c)
 	case *syntax.IfClause:
 		e.condition(c)
 	case *syntax.CaseClause:
@@ -105,6 +103,22 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 		for _, x := range c.Exprs {
 			e.computes(x)
 		}
+	}
+}
+
+// declare runs declare, export and their like.
+func (e *evaluator) declare(c *syntax.DeclClause) {
+	keyed := false
+	for _, a := range c.Args {
+		option := ""
+		if a.Name == nil && a.Value != nil {
+			option = a.Value.Lit()
+		}
+		keyed = keyed || strings.HasPrefix(option, "-") && strings.Contains(option, "A")
+		if keyed && a.Name != nil && e.state.variables[a.Name.Value].keys == nil {
+			e.state.variables[a.Name.Value] = variable{isList: true, keys: []string{}}
+		}
+		e.assign(a, c.Variant.Value == "export")
 	}
 }
 

@@ -115,6 +115,7 @@ func (t text) bare() text {
 type variable struct {
 	text     text
 	list     []text
+	keys     []string // of the list, where they are no numbers from 0 on
 	isList   bool
 	exported bool
 	slurm    bool // set by Slurm, which tells what the script asked for
@@ -122,7 +123,7 @@ type variable struct {
 
 func (v variable) equal(o variable) bool {
 	same := func(a, b text) bool { return a.String() == b.String() && a.isOpen() == b.isOpen() }
-	return v.isList == o.isList && same(v.text, o.text) && slices.EqualFunc(v.list, o.list, same)
+	return v.isList == o.isList && same(v.text, o.text) && slices.Equal(v.keys, o.keys) && slices.EqualFunc(v.list, o.list, same)
 }
 
 // state is what the script has computed.
@@ -191,6 +192,10 @@ func join(name string, before variable, values []variable, always bool) variable
 		return values[0]
 	}
 	out := variable{exported: before.exported}
+	if keyed := func(v variable) bool { return v.keys != nil }; keyed(before) || slices.ContainsFunc(values, keyed) {
+		out.text = computed("${"+name+"}", 0)
+		return out
+	}
 	if values[0].isList || before.isList {
 		out.isList, out.list = true, slices.Clone(before.list)
 		for _, v := range values {
@@ -237,6 +242,23 @@ func join(name string, before variable, values []variable, always bool) variable
 		out.text = out.text.with(func(c *cell) { c.among = &among })
 	}
 	return out
+}
+
+// at is the element of a key; nothing where there is none.
+func (v variable) at(key string) text {
+	if i := slices.Index(v.keys, key); i >= 0 {
+		return v.list[i]
+	}
+	return text{}
+}
+
+// put sets the element of a key.
+func (v *variable) put(key string, t text) {
+	if i := slices.Index(v.keys, key); i >= 0 {
+		v.list[i] = t
+		return
+	}
+	v.keys, v.list = append(v.keys, key), append(v.list, t)
 }
 
 func looksLikeOptions(s string) bool {
