@@ -104,6 +104,9 @@ func readScript(in *intake, f File) error {
 			in.directive(f.Name, d)
 		}
 	}
+	for _, d := range s.Late {
+		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: "--" + d.Name, Value: draft.Guarded("", d.Value), Verdict: draft.Unknown, Why: "sbatch reads no options behind the first command"})
+	}
 	if e.part {
 		return nil
 	}

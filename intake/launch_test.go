@@ -39,6 +39,7 @@ func TestJobsLoad(t *testing.T) {
 		{"for run in a b; do " + launch + "--save /ck/$run --data-path /data/$run --pretrained-checkpoint /old/$run; done", []string{"--save", "--data-path", "--pretrained-checkpoint"}},
 		{"if [ -e $DATA ]; then D=/a; else D=/b; fi; " + launch + "--save $D", []string{"--save"}},
 		{"while read run; do " + launch + "--tensorboard-dir /tb/$run; done < runs", []string{"--tensorboard-dir"}},
+		{"#SBATCH --nodes=2\nset -e\n#SBATCH --nodes=16\n" + launch, []string{"--nodes"}},
 		{"srun $SRUN_ARGS -w $(hostname) " + launch, []string{"$SRUN_ARGS"}},
 		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},
 		{"srun --container-image $(cat image) --container-mounts /fsx:/fsx,$PWD:/code " + launch, []string{"--container-image", "--container-mounts", "--container-mounts"}},

@@ -76,9 +76,10 @@ type Script struct {
 	Exports    []Export
 	Documents  []Document
 	Directives []Directive
-	Sources    []Word   // files that it reads and that were not given
-	Files      []string // those given that it reads or starts
-	Problems   []string // why it was not read to its end
+	Late       []Directive // behind the first command, where sbatch reads none
+	Sources    []Word      // files that it reads and that were not given
+	Files      []string    // those given that it reads or starts
+	Problems   []string    // why it was not read to its end
 
 	Submissions []Submission
 	alone       []Export // what single commands see
@@ -109,7 +110,8 @@ func Read(src []byte, call Call) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.script = &Script{Directives: directives(src)}
+	e.script = &Script{}
+	e.script.Directives, e.script.Late = directives(src, p)
 	e.allocation(e.script.Directives, 0)
 	e.evaluate(p)
 	return e.script, nil
@@ -248,30 +250,56 @@ var short = map[string]string{
 	"O": "overcommit", "s": "oversubscribe", "S": "core-spec",
 }
 
-func directives(src []byte) []Directive {
-	var all []Directive
+// directives are the options of a script that sbatch reads: those in front of its
+// first command (_opt_batch_script of Slurm's src/sbatch/opt.c), and those of a script
+// in a here-document. late are the others.
+func directives(src []byte, p *Parsed) (all, late []Directive) {
+	document := map[int]bool{} // the lines of here-documents
+	syntax.Walk(p.File, func(n syntax.Node) bool {
+		if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil {
+			for i := r.Hdoc.Pos().Line(); i <= r.Hdoc.End().Line(); i++ {
+				document[int(i)] = true
+			}
+		}
+		return true
+	})
+	begun := false
 	for i, line := range strings.Split(string(src), "\n") {
-		rest, ok := strings.CutPrefix(line, "#SBATCH ")
-		if !ok {
+		rest, ok := strings.CutPrefix(line, "#SBATCH")
+		if plain := strings.TrimSpace(line); !strings.HasPrefix(plain, "#") && plain != "" {
+			begun = true
+		}
+		if !ok || !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "\t") {
 			continue
 		}
-		for _, w := range directiveWords.FindAllString(strings.ReplaceAll(rest, "\t", " "), -1) {
-			w = strings.NewReplacer(`"`, "", "'", "").Replace(w)
-			switch {
-			case strings.HasPrefix(w, "#"):
-			case strings.HasPrefix(w, "--"):
-				name, value, _ := strings.Cut(w[2:], "=")
-				all = append(all, Directive{name, value, i + 1})
-				continue
-			case len(w) > 1 && w[0] == '-' && short[w[1:2]] != "":
-				all = append(all, Directive{short[w[1:2]], strings.TrimPrefix(w[2:], "="), i + 1})
-				continue
-			case len(all) > 0 && all[len(all)-1].Line == i+1 && all[len(all)-1].Value == "":
-				all[len(all)-1].Value = w
-				continue
-			}
-			break
+		found := optionsOf(rest, i+1)
+		if begun && !document[i+1] {
+			late = append(late, found...)
+		} else {
+			all = append(all, found...)
 		}
+	}
+	return all, late
+}
+
+// optionsOf are the options of one line.
+func optionsOf(rest string, at int) (all []Directive) {
+	for _, w := range directiveWords.FindAllString(strings.ReplaceAll(rest, "\t", " "), -1) {
+		w = strings.NewReplacer(`"`, "", "'", "").Replace(w)
+		switch {
+		case strings.HasPrefix(w, "#"):
+		case strings.HasPrefix(w, "--"):
+			name, value, _ := strings.Cut(w[2:], "=")
+			all = append(all, Directive{name, value, at})
+			continue
+		case len(w) > 1 && w[0] == '-' && short[w[1:2]] != "":
+			all = append(all, Directive{short[w[1:2]], strings.TrimPrefix(w[2:], "="), at})
+			continue
+		case len(all) > 0 && all[len(all)-1].Value == "":
+			all[len(all)-1].Value = w
+			continue
+		}
+		break
 	}
 	return all
 }

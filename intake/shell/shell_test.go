@@ -166,11 +166,14 @@ func TestLines(t *testing.T) {
 }
 
 func TestDirectives(t *testing.T) {
-	s, err := Read([]byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), Call{})
+	s, err := Read([]byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH\t--exclusive\n ##SBATCH --no\n#SBATCHES\n\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n#SBATCH -N 8\nsbatch <<EOF\n#SBATCH -t 5\nEOF\n"), Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.Directives); got != "[{nodes 4 2} {partition long 3} {nodes 2 4} {exclusive  5}]" {
+	if got := fmt.Sprint(s.Directives); got != "[{nodes 4 2} {partition long 3} {nodes 2 4} {exclusive  5} {time 5 14}]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(s.Late); got != "[{nodes 8 12}]" {
 		t.Error(got)
 	}
 	if len(s.Documents) != 1 || s.Documents[0].Path.Text != "ds.json" || s.Documents[0].Content != "{\"a\": $A}\n" {
