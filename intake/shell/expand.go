@@ -366,7 +366,29 @@ func (e *evaluator) substitution(c *syntax.CmdSubst) text {
 			}
 		}
 	}
+	e.submitted(c)
 	return unknown(source(c), e.line(c.Pos()))
+}
+
+// submitted runs the calls of sbatch of which a script wants the output, the number of
+// the job.
+func (e *evaluator) submitted(c *syntax.CmdSubst) {
+	if e.certain || e.depth >= maxDepth {
+		return
+	}
+	syntax.Walk(c, func(n syntax.Node) bool {
+		s, ok := n.(*syntax.Stmt)
+		if !ok {
+			return true
+		}
+		call, ok := s.Cmd.(*syntax.CallExpr)
+		if ok && len(call.Args) > 0 && call.Args[0].Lit() == "sbatch" {
+			e.depth++
+			e.apartFrom(func() { e.stmt(s) })
+			e.depth--
+		}
+		return true
+	})
 }
 
 // parameter expands one parameter.

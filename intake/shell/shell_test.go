@@ -259,15 +259,16 @@ func TestAllocation(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	files := map[string][]byte{"train.sh": []byte("run $1 ${TP:-1} ${PP:-1} ${SLURM_NNODES:-1}\nTP=9\nexport CP=2\n"), "args.sh": []byte("A=\"--x 1\"\n")}
 	for script, want := range map[string]string{
-		"TP=4 PP=2 bash train.sh a; run ${TP:-0}; bash train.sh a":   "bash train.sh a\nrun a 4 2 1\nrun 0\nbash train.sh a\nrun a 1 1 1",
-		"srun env -u X TP=4 PP=$PP bash train.sh TP=3":               "srun env -u X TP=4 <PP=$PP> bash train.sh TP=3\nrun TP=3 4 <$PP> 1",
-		"f() { bash train.sh $TP; }; TP=4 f; f":                      "bash train.sh 4\nrun 4 4 1 1\nbash train.sh <$TP>\nrun <$TP> 1 1 1",
-		"set -ea; TP=4; set +a; PP=2; bash train.sh a":               "bash train.sh a\nrun a 4 1 1",
-		"set -o pipefail -o allexport; . args.sh; bash train.sh":     "bash train.sh\nrun 1 1 1",
-		"sbatch -N 4 --wait --export=ALL,TP=4,PP=\"$X\" train.sh a":  "sbatch -N 4 --wait <--export=ALL,TP=4,PP=$X> train.sh a\nrun a 4 <$X> 4",
-		"export TP=4; bash train.sh a; exit; bash train.sh b":        "bash train.sh a\nrun a 4 1 1",
-		"export TP=4; PP=2; srun --label bash train.sh a b; run $TP": "srun --label bash train.sh a b\nrun a 4 1 1\nrun 4",
-		"#SBATCH --nodes=8\nexport TP=4\nexec ./train.sh x":          "exec ./train.sh x\nrun x 4 1 8",
+		"TP=4 PP=2 bash train.sh a; run ${TP:-0}; bash train.sh a":                    "bash train.sh a\nrun a 4 2 1\nrun 0\nbash train.sh a\nrun a 1 1 1",
+		"srun env -u X TP=4 PP=$PP bash train.sh TP=3":                                "srun env -u X TP=4 <PP=$PP> bash train.sh TP=3\nrun TP=3 4 <$PP> 1",
+		"f() { bash train.sh $TP; }; TP=4 f; f":                                       "bash train.sh 4\nrun 4 4 1 1\nbash train.sh <$TP>\nrun <$TP> 1 1 1",
+		"export TP=4; ID=$(sbatch --parsable -N 2 train.sh a | cut -d. -f1); run $ID": "sbatch --parsable -N 2 train.sh a\nrun a 4 1 2\nrun <$(sbatch --parsable -N 2 train.sh a | cut -d. -f1)>",
+		"set -ea; TP=4; set +a; PP=2; bash train.sh a":                                "bash train.sh a\nrun a 4 1 1",
+		"set -o pipefail -o allexport; . args.sh; bash train.sh":                      "bash train.sh\nrun 1 1 1",
+		"sbatch -N 4 --wait --export=ALL,TP=4,PP=\"$X\" train.sh a":                   "sbatch -N 4 --wait <--export=ALL,TP=4,PP=$X> train.sh a\nrun a 4 <$X> 4",
+		"export TP=4; bash train.sh a; exit; bash train.sh b":                         "bash train.sh a\nrun a 4 1 1",
+		"export TP=4; PP=2; srun --label bash train.sh a b; run $TP":                  "srun --label bash train.sh a b\nrun a 4 1 1\nrun 4",
+		"#SBATCH --nodes=8\nexport TP=4\nexec ./train.sh x":                           "exec ./train.sh x\nrun x 4 1 8",
 		"cp train.sh /tmp": "cp train.sh /tmp",
 		"srun singularity exec image.sif ./train.sh \"$@\"; . dir/args.sh; go $A": "srun singularity exec image.sif ./train.sh <$@>\nrun <$@> 1 1 1\ngo --x 1",
 	} {
