@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -29,6 +30,7 @@ func TestJobsLoad(t *testing.T) {
 		{launch + "--ffn-hidden-size $FFN", []string{"--ffn-hidden-size"}},
 		{launch + "--multi-latent-attention --q-lora-rank 64 --disable-bias-linear --position-embedding-type rope --num-attention-heads $HEADS", []string{"--num-attention-heads"}},
 		{launch + "--lr-decay-iters 400 --lr-warmup-iters 4", []string{"--lr-decay-iters"}},
+		{launch + "--lr-decay-style WSD --lr-wsd-decay-iters 2 --lr-wsd-decay-style $SHAPE", []string{"--lr-wsd-decay-style"}},
 		{launch + "--reset-position-ids --position-embedding-type rope", nil},
 		{launch + "--first-last-layers-bf16", nil},
 		{launch + "--sequence-parallel", nil},
@@ -52,6 +54,9 @@ func TestJobsLoad(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", c.script, diags)
 		}
+		if strings.Contains(c.script, "$SHAPE") && !slices.Contains(r.Open, "decay_shape") {
+			t.Errorf("%s: asked for are %v", c.script, r.Open)
+		}
 		var named []string
 		for _, f := range r.Findings {
 			if f.Verdict == draft.Unknown {
@@ -64,8 +69,11 @@ func TestJobsLoad(t *testing.T) {
 		var o lang.Options
 		for _, name := range r.Open {
 			value := "8"
-			if name == "normalization" {
+			switch name {
+			case "normalization":
 				value = "rmsnorm"
+			case "decay_shape":
+				value = "linear"
 			}
 			o.Variables = append(o.Variables, lang.VariableArg{Name: name, Value: value})
 		}

@@ -94,7 +94,7 @@ func (r *reading) ask() {
 				r.set(path, r.unreadLabel(path))
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
 				r.d.Remove(path)
-			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
+			case strings.HasPrefix(path, "training.optimizer."), path == "training.schedule.decay_shape" && r.d.Has(path), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
 				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"), strings.HasPrefix(path, "model.") && r.d.Has(path):
 				if a, _ := language.At(path); a != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
 					r.d.Remove(path)

@@ -132,6 +132,14 @@ func TestFormerWords(t *testing.T) {
 	}
 }
 
+// TestFormerShape: how a fork spells the way in which the rate of WSD falls.
+func TestFormerShape(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
+	if got := d.Text("training.schedule.decay_shape"); got != "minus_sqrt" {
+		t.Errorf("it falls as %q", got)
+	}
+}
+
 // TestTokens: a run that ends after tokens, or whose rate is counted in them, has as
 // many steps; of several ends the first counts.
 func TestTokens(t *testing.T) {
