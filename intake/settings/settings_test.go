@@ -430,6 +430,40 @@ func TestTrainer(t *testing.T) {
 	}
 }
 
+// TestTrainerSchedule: a schedule and an optimizer of the configuration count before those
+// of the Trainer, and a warm-up that is a part of the run is one of its steps.
+func TestTrainerSchedule(t *testing.T) {
+	const own = `{"optimizer": {"type": "AdamW", "params": {"lr": "auto"}}, "scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": "auto", "warmup_num_steps": "auto"}}, "zero_optimization": {"stage": 3}}`
+	const none = `{"zero_optimization": {"stage": 3}}`
+	for _, c := range []struct{ config, options, want string }{
+		{own, "--lr_scheduler_type cosine --optim sgd --max_steps 1001 --warmup_ratio 0.01", "constant adamw 11 lr_scheduler_type=left out optim=left out warmup_ratio=mapped"},
+		{none, "--lr_scheduler_type cosine --optim adamw_torch --warmup_ratio 0.01 --max_steps 1000", "cosine adamw 10 lr_scheduler_type=mapped optim=mapped warmup_ratio=mapped"},
+		{none, "--max_steps 1000 --warmup_ratio 0.01 --warmup_steps 5", "linear adamw 5 warmup_ratio=not understood"},
+		{none, "--warmup_ratio 0.01", "linear adamw 0 warmup_ratio=not understood"},
+		{none, "--lr_scheduler_type constant --warmup_steps 5 --warmup_ratio 0.1", "constant adamw 0 lr_scheduler_type=mapped warmup_ratio=left out"},
+		{own, "--lr_scheduler_type constant --warmup_steps 5", "constant adamw 5 lr_scheduler_type=left out"},
+	} {
+		n, err := tree.JSON([]byte(c.config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "z.json", "", n.Object())
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+c.options))
+		got := fmt.Sprintf("%s %s %d", d.Text("training.schedule"), d.Text("training.optimizer"), d.Int("training.schedule.warmup_steps"))
+		for _, name := range []string{"lr_scheduler_type", "optim", "warmup_ratio"} {
+			for _, f := range d.Findings {
+				if f.Name == name {
+					got += fmt.Sprintf(" %s=%s", name, f.Verdict)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.options, got, c.want)
+		}
+	}
+}
+
 // TestRefused: what would be passed on and the release does not take is not passed on.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -23,13 +24,66 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 	if !has("deepspeed") && !has("deepspeed_config") || !has("output_dir") {
 		return false
 	}
+	configured := map[string]draft.Value{} // by the configuration, which was read before
+	for _, path := range []string{scheduleOf, optimizerOf} {
+		if v, ok := d.Get(path); ok && v.Line > 0 {
+			configured[path] = v
+		}
+	}
 	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("trainer.jsonl"), strange: "an option of the training script, which ndc does not know"}).read(d, file, nil, options...)
 	for name, u := range r.rules {
 		if _, given := r.given[name]; u.Default != nil && !given {
 			d.Default(u.Argument, typed(u.Argument, u.Default), draft.Place{})
 		}
 	}
+	for path, option := range map[string]string{scheduleOf: "lr_scheduler_type", optimizerOf: "optim"} {
+		if v, ok := configured[path]; ok {
+			d.Set(path, v.Value, v.Place)
+			r.ruling(option, draft.Left, "", "the configuration of DeepSpeed has one, which counts")
+		}
+	}
+	r.warmup(configured[scheduleOf].Value != nil)
 	return true
+}
+
+// Arguments that a configuration of DeepSpeed says before the Trainer does
+// (integrations/deepspeed.py: deepspeed_optim_sched).
+const (
+	scheduleOf  = "training.schedule"
+	optimizerOf = "training.optimizer"
+)
+
+// warmup settles over how many steps the rate rises: a part of those of the run, and
+// none where the Trainer's own schedule is constant (optimization.py:
+// get_constant_schedule). The configuration's schedule has them in any case.
+func (r *reading) warmup(configured bool) {
+	const to = scheduleOf + ".warmup_steps"
+	if k := r.given["lr_scheduler_type"]; k.Text() == "constant" && !configured {
+		const why = "the rate is constant from the first step"
+		r.d.Leave(to, why)
+		r.ruling("warmup_ratio", draft.Left, "", why)
+		return
+	}
+	k, given := r.given["warmup_ratio"]
+	ratio, ok := k.Float()
+	steps := r.d.Int("training.steps")
+	if !given || k.open || !ok || ratio < 0 || ratio > 1 || steps <= 0 || r.d.Int(to) > 0 {
+		return
+	}
+	if n := int64(math.Ceil(float64(steps) * ratio)); n > 0 {
+		r.d.Set(to, n, r.at(k))
+	}
+	r.ruling("warmup_ratio", draft.Mapped, to, "")
+}
+
+// ruling changes what became of an option.
+func (r *reading) ruling(name string, v draft.Verdict, to, why string) {
+	k, given := r.given[name]
+	for i := range r.d.Findings {
+		if f := &r.d.Findings[i]; given && f.Name == name && f.Place == r.at(k) {
+			f.Verdict, f.To, f.Why = v, to, why
+		}
+	}
 }
 
 // trainerOptions are the options of a command as keys: --bf16 True, --bf16, --lr=1.
