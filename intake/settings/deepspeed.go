@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -29,6 +30,8 @@ func IsDeepSpeed(o tree.Object) bool {
 func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 	r := deepSpeedDialect(version).read(d, file, root)
 	r.unsaidOfZeRO()
+	r.unsaidOfOptimizer()
+	r.unsaidOfSchedule()
 	if k, ok := r.given["zero_optimization.stage3_prefetch_bucket_size"]; ok && d.Int("constraints.layout.zero_stage") == 3 {
 		if n, ok := k.Int(); ok && n == 0 {
 			d.Set("execution.overlap_parameter_gather", false, r.at(k)) // the key is what ndc emits of it
@@ -64,6 +67,77 @@ func (r *reading) unsaidOfZeRO() {
 			r.d.Default(o.path, o.value, draft.Place{})
 		}
 	}
+}
+
+// unsaidOfOptimizer gives the release's defaults where a configuration says nothing of
+// clipping, or of the optimizer that it has.
+func (r *reading) unsaidOfOptimizer() {
+	const o = "training.optimizer"
+	said := map[string]string{"gradient_clipping": ".gradient_clipping"}
+	if adam := r.d.Text(o); adam == "adamw" || adam == "adam" {
+		said["optimizer.params.weight_decay"], said["optimizer.params.eps"] = ".weight_decay", ".epsilon"
+		if _, given := r.given["optimizer.params.betas"]; !given {
+			r.d.Default(o+".beta1", 0.9, draft.Place{}) // ops/adam/fused_adam.py: FusedAdam
+			r.d.Default(o+".beta2", 0.999, draft.Place{})
+		}
+	}
+	for name, path := range said {
+		entry, _ := r.table.Lookup(name)
+		if v, ok := entry.Default.(float64); ok && !r.has(name) {
+			r.d.Default(o+path, v, draft.Place{})
+		}
+	}
+}
+
+func (r *reading) has(path string) bool { _, given := r.given[path]; return given }
+
+// unsaidOfSchedule gives what the schedules of DeepSpeed do where a configuration says
+// nothing (runtime/lr_schedules.py).
+func (r *reading) unsaidOfSchedule() {
+	const params, s = "scheduler.params.", "training.schedule"
+	kind, given := r.given["scheduler.type"]
+	if !given || !strings.HasPrefix(kind.Text(), "Warmup") {
+		return
+	}
+	if !r.has(params + "warmup_num_steps") {
+		r.d.Default(s+".warmup_steps", int64(1000), draft.Place{})
+	}
+	if n, ok := r.given[params+"warmup_num_steps"].Int(); !r.has(params+"warmup_type") && (!ok || n > 2) {
+		r.d.Find(draft.Finding{Place: r.at(kind), Name: params + "warmup_type", Verdict: draft.Unknown, Why: "nothing says it, and DeepSpeed's rate rises as the logarithm of the steps then; warm-up is linear in the language"})
+	}
+	if kind.Text() == "WarmupCosineLR" && !r.has(params+"cos_min_ratio") {
+		r.floor(1e-4, draft.Place{})
+	}
+}
+
+// floor sets the rate to which a cosine falls, as a part of the highest; false where that
+// is not known.
+func (r *reading) floor(ratio float64, at draft.Place) bool {
+	rate, known := r.given["optimizer.params.lr"].Float()
+	if low := math.Round(rate*ratio*1e15) / 1e15; known && low > 0 {
+		r.d.Set("training.schedule.minimum_learning_rate", low, at)
+	}
+	return known
+}
+
+// zero reads from where the rate rises.
+func zero(_ *reading, k key, _ *rule) outcome {
+	if f, ok := k.Float(); ok && f == 0 {
+		return left("nothing to say")
+	}
+	return unknown("warm-up starts at zero in the language")
+}
+
+// cosineFloor reads the part of the highest rate to which a cosine falls.
+func cosineFloor(r *reading, k key, _ *rule) outcome {
+	ratio, ok := k.Float()
+	if !ok || ratio < 0 || ratio >= 1 {
+		return unknown("a part of the highest rate is expected")
+	}
+	if !r.floor(ratio, r.at(k)) {
+		return unknown("it is a part of a rate that is not known: training.schedule.minimum_learning_rate is a rate")
+	}
+	return outcome{to: "training.schedule.minimum_learning_rate"}
 }
 
 func deepSpeedDialect(version string) *dialect {

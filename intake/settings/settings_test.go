@@ -117,7 +117,7 @@ func TestDeepSpeed(t *testing.T) {
   "bf16": {"enabled": true},
   "fp16": {"enabled": false},
   "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "betas": [0.9, 0.95]}},
-  "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10, "total_num_steps": 100}},
+  "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10, "total_num_steps": 100, "warmup_type": "linear", "warmup_min_lr": 0}},
   "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}, "reduce_bucket_size": 5e8},
   "autotuning": {"enabled": true}
 }`))
@@ -137,6 +137,37 @@ func TestDeepSpeed(t *testing.T) {
 	}
 	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1")) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
+	}
+}
+
+// TestDeepSpeedDefaults: what a configuration leaves out is as the release has it, which is
+// another run than the language's defaults.
+func TestDeepSpeedDefaults(t *testing.T) {
+	for _, c := range []struct{ version, config, want string }{
+		{"", `"optimizer": {"type": "AdamW", "params": {"lr": 2e-4}}, "scheduler": {"type": "WarmupCosineLR", "params": {"total_num_steps": 90}}`, "0 0.9 0.999 1e-08 1 1000 2e-08 [scheduler.params.warmup_type]"},
+		{"0.19.2", `"optimizer": {"type": "AdamW", "params": {"lr": 2e-4, "weight_decay": 0.1, "betas": [0.8, 0.9]}}`, "0.1 0.8 0.9 1e-08 0 <nil> <nil> []"},
+		{"", `"scheduler": {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 5, "warmup_type": "linear", "cos_min_ratio": 0.1, "warmup_min_ratio": 0}}, "optimizer": {"type": "AdamW", "params": {"lr": 2e-4, "weight_decay": "auto", "betas": "auto", "eps": "auto"}}, "gradient_clipping": "auto"`, "<nil> <nil> <nil> <nil> <nil> 5 2e-05 []"},
+		{"", `"scheduler": {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 0, "cos_min_ratio": 0.1}}`, "<nil> <nil> <nil> <nil> 1 0 <nil> [scheduler.params.cos_min_ratio]"},
+	} {
+		n, err := tree.JSON([]byte(`{"train_batch_size": 8, ` + c.config + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "ds.json", c.version, n.Object())
+		got, unknown := "", []string{}
+		for _, path := range []string{"optimizer.weight_decay", "optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.gradient_clipping", "schedule.warmup_steps", "schedule.minimum_learning_rate"} {
+			v, _ := d.Get("training." + path)
+			got += fmt.Sprint(v.Value, " ")
+		}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				unknown = append(unknown, f.Name)
+			}
+		}
+		if got += fmt.Sprint(unknown); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.config, got, c.want)
+		}
 	}
 }
 
@@ -406,7 +437,7 @@ func TestTrainer(t *testing.T) {
 	for line, want := range map[string]string{
 		"torchrun --nnodes 2 --nproc_per_node=4 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True --learning_rate 2e-5 --weight_decay 0. --max_steps 30 --lr_scheduler_type cosine --gradient_checkpointing True --optim adamw_torch_fused --mine 3": "global=64 nodes=2 gpus=4 micro=2 batches=4 precision=bf16 rate=2e-05 steps=30 schedule=cosine recompute=full optimizer=adamw clip=1 seed=42 unknown=[output_dir mine]",
 		"deepspeed --num_gpus 8 sft.py --deepspeed z.json --output_dir /o --fp16 --optim sgd --seed 7 --per_device_train_batch_size $B":                                                                                                                                                                                  "global=0 nodes=0 gpus=8 micro=0 batches=1 precision=fp16 rate=5e-05 steps=0 schedule=linear recompute=none optimizer= clip=1 seed=7 unknown=[output_dir optim per_device_train_batch_size]",
-		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1": "global=0 nodes=0 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=0 seed=0 unknown=[]",
+		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1": "global=0 nodes=0 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=1 seed=0 unknown=[]",
 	} {
 		n, err := tree.JSON([]byte(auto))
 		if err != nil {
