@@ -260,6 +260,11 @@ func readDeepSpeed(in *intake, f File) error {
 	if in.launch != "" {
 		return errTwice
 	}
+	if place, ok := in.engine(); ok {
+		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1}, Name: path.Base(f.Name), Verdict: draft.Unknown,
+			Why: fmt.Sprintf("%s starts a fork of Megatron-LM on line %d, whose options say the run; what this file says of DeepSpeed's engine is not read", place.File, place.Line)})
+		return nil
+	}
 	in.launch = settings.DeepSpeedKind
 	settings.ReadDeepSpeed(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object())
 	return nil

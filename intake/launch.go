@@ -164,6 +164,23 @@ func (in *intake) submitted(file, option string) bool {
 	return false
 }
 
+// engine is where a script starts a fork of Megatron-LM that DeepSpeed runs, and that has a
+// configuration of it beside its own options.
+func (in *intake) engine() (draft.Place, bool) {
+	scripts := in.scripts()
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil || e.part || generated.Match(f.Content) {
+			continue
+		}
+		c, ok := megatron.Command(e.script)
+		if ok && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "--num-layers" }) {
+			return megatron.Place(f.Name, c.Words[0]), true
+		}
+	}
+	return draft.Place{}, false
+}
+
 // another names a launch of a script from which another one is read.
 func (in *intake) another(file string, o megatron.Other) {
 	read := megatron.Place(file, o.Read)

@@ -227,6 +227,26 @@ func TestSubmitted(t *testing.T) {
 	}
 }
 
+// TestEngine: a launch of a fork of Megatron-LM says the run, and not the configuration
+// of DeepSpeed that it names.
+func TestEngine(t *testing.T) {
+	r, diags := Import([]File{
+		{Name: "ds.json", Content: []byte(`{"train_batch_size": 16, "zero_optimization": {"stage": 1}}`)},
+		{Name: "run.sh", Content: []byte("deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 --deepspeed --deepspeed_config ds.json --zero-stage 1\n")},
+	}, Options{Cluster: "dgx_h100"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, " layers = 8") || !strings.Contains(job, `backend "megatron"`) {
+		t.Errorf("%s", r.Job)
+	}
+	for _, f := range r.Findings {
+		if f.File == "ds.json" && !strings.Contains(f.Why, "run.sh starts a fork of Megatron-LM on line 1") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // TestOwnDefaults: a job says that defaults are Megatron-LM's where the launch is another
 // program's, which may have others.
 func TestOwnDefaults(t *testing.T) {
