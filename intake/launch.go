@@ -492,6 +492,17 @@ func duration(text string) (string, bool) {
 // which a job keeps.
 var fabric = []string{"NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_", "SHARP_"}
 
+// counts are the variables by which ms-swift is told on how many nodes and GPUs it starts
+// its program (swift/cli/main.py: get_torchrun_args).
+var counts = map[string]string{"NNODES": "cluster.nodes", "NPROC_PER_NODE": "cluster.gpus_per_node"}
+
+// startsSwift reports a script that starts ms-swift.
+func startsSwift(s *shell.Script) bool {
+	return slices.ContainsFunc(s.Commands, func(c shell.Command) bool {
+		return len(c.Words) > 1 && (path.Base(c.Words[0].Text) == "megatron" || path.Base(c.Words[0].Text) == "swift") && slices.Contains([]string{"sft", "pt", "rlhf"}, c.Words[1].Text)
+	})
+}
+
 // exports keeps the environment of the fabric; what else a script exports is
 // its own affair, and ndc sets what the framework needs. A secret stays out of
 // the job and of the report.
@@ -502,6 +513,12 @@ func (in *intake) exports(file string, s *shell.Script) {
 		secret := draft.IsSecret(e.Name, e.Value.Text)
 		if secret {
 			f.Why = draft.NoSecrets
+		}
+		if to := counts[e.Name]; to != "" && startsSwift(s) {
+			if n, err := strconv.ParseInt(e.Value.Text, 10, 64); err == nil && n > 0 {
+				in.d.Default(to, n, at)
+				f.Verdict, f.To, f.Why = draft.Mapped, to, ""
+			}
 		}
 		for _, prefix := range fabric {
 			if !secret && strings.HasPrefix(e.Name, prefix) && !e.Value.Open && !e.Value.Maybe {

@@ -247,6 +247,24 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// TestSwift: ms-swift is told by its environment on how many nodes and GPUs it runs.
+func TestSwift(t *testing.T) {
+	const launch = " --tensor_model_parallel_size 2 --micro_batch_size 1 --global_batch_size 16 --train_iters 10 --lr 1e-5 --bf16 true\n"
+	for script, want := range map[string]string{
+		"NNODES=2 NPROC_PER_NODE=4 megatron sft" + launch:                 "nodes = 2 gpus_per_node = 4",
+		"export NNODES=$N\nexport NPROC_PER_NODE=4\nmegatron pt" + launch: "nodes = var.nodes gpus_per_node = 4",
+		"NNODES=2 NPROC_PER_NODE=4 torchrun train.py" + launch:            "nodes = var.nodes",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if job := spaces.ReplaceAllString(strings.ReplaceAll(string(r.Job), "\n", " "), " "); !strings.Contains(job, want+" }") {
+			t.Errorf("%s: no %s in\n%s", script, want, r.Job)
+		}
+	}
+}
+
 // TestOwnDefaults: a job says that defaults are Megatron-LM's where the launch is another
 // program's, which may have others.
 func TestOwnDefaults(t *testing.T) {
