@@ -77,10 +77,18 @@ func (in *intake) scripts() map[string]evaluated {
 		}
 		if e.part = part[f.Name]; !e.part && first { // nobody knows the arguments without those of the command line
 			if first = false; in.o.Arguments != nil {
-				e = call(f, in.o.Arguments)
+				if e = call(f, in.o.Arguments); e.err == nil {
+					for _, name := range e.script.Files {
+						part[name] = true
+					}
+				}
 			}
 		}
 		in.read[f.Name] = e
+	}
+	for name, e := range in.read {
+		e.part = part[name]
+		in.read[name] = e
 	}
 	return in.read
 }
@@ -91,6 +99,9 @@ type evaluated struct {
 	err    error
 	part   bool // of another script
 }
+
+// argument is one of a script's own that nobody gave.
+var argument = regexp.MustCompile(`\$\{?[1-9@*]`)
 
 // readScript reads one script: options of sbatch, the launch, the environment.
 func readScript(in *intake, f File) error {
@@ -128,7 +139,11 @@ func readScript(in *intake, f File) error {
 	}
 	for _, w := range s.Sources {
 		if own == nil && in.launch == "" {
-			in.d.Find(draft.Finding{Place: megatron.Place(f.Name, w), Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: "what it sets is known where the file is given too"})
+			why := "what it sets is known where the file is given too"
+			if in.o.Arguments == nil && argument.MatchString(w.Text) {
+				why = "which file it is, and so what it sets, goes with the script's arguments, which stand behind --"
+			}
+			in.d.Find(draft.Finding{Place: megatron.Place(f.Name, w), Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: why})
 		}
 	}
 	c, ok := megatron.Command(s)

@@ -199,6 +199,31 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestPartsByArgument: with its arguments a script is known to read a file, which is not a
+// launch of its own then; without them the file that it reads is not known.
+func TestPartsByArgument(t *testing.T) {
+	files := []File{
+		{Name: "params/small.sh", Content: []byte("ALL=(--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --micro-batch-size 1)\n")},
+		{Name: "train.sh", Content: []byte("NAME=$1; shift\nsource $(dirname $0)/params/$NAME.sh\nsrun python $(realpath $X)/pretrain_gpt.py ${ALL[@]} --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 --vocab-size 512 --save /ck\n")},
+	}
+	files[0], files[1] = files[1], files[0]
+	for want, arguments := range map[string][]string{"": {"small"}, "source: which file it is, and so what it sets, goes with the script's arguments, which stand behind --": nil} {
+		r, diags := Import(files, Options{Cluster: "dgx_h100", Arguments: arguments})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		var named []string
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown && (arguments != nil || f.Name == "source") {
+				named = append(named, f.Name+": "+f.Why)
+			}
+		}
+		if got := strings.Join(named, "\n"); got != want {
+			t.Errorf("%v: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
 // TestSubmitted: what a command of sbatch says counts before the directives of the script
 // that it starts, and files of one name are told apart by their folders.
 func TestSubmitted(t *testing.T) {

@@ -44,6 +44,9 @@ func (in *intake) model(r *Result, name string) {
 			continue
 		}
 		r.Model = entry.Name
+		if named.Value == nil && !d.Has("model.vocab_size") {
+			d.Note("", fmt.Sprintf("no file says how many tokens the tokenizer knows: %d, as %s has them", entry.VocabSize, entry.Name))
+		}
 		d.RemoveBlock("model")
 		if len(apart) == 0 {
 			reference = draft.Expression("catalog.model." + entry.Name)

@@ -176,7 +176,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	}
 	r.pretrain = slices.ContainsFunc(program, func(w shell.Word) bool { return strings.HasPrefix(path.Base(w.Text), "pretrain_") })
 	for i, w := range program {
-		if i > 0 && w.Open && manyWords.MatchString(w.Text) && !strings.HasPrefix(program[i-1].Text, "-") {
+		if i > 0 && w.Open && manyWords.MatchString(w.Text) && !strings.HasSuffix(w.Text, ".py") && !strings.HasPrefix(program[i-1].Text, "-") {
 			d.Find(draft.Finding{Place: Place(file, w), Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: "only a run knows which options of what starts the program it stands for"})
 		}
 	}
