@@ -7,6 +7,7 @@
 package intake
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -84,6 +85,7 @@ type intake struct {
 	launch string               // the backend that a file is for; ""
 	own    string               // the framework's version, in files that ndc wrote; ""
 	read   map[string]evaluated // the scripts, by the names of their files
+	asked  map[string]asked     // by directives of sbatch
 }
 
 // Import makes a job of files that describe one run together. With errors the
@@ -174,6 +176,10 @@ func broken(f File) string {
 	case ".toml":
 		format = "TOML"
 		_, err = settings.TOML(f.Content)
+	case ".py":
+		if bytes.Contains(f.Content, []byte("torchtitan")) {
+			return "It is Python, which ndc does not run. Give what TorchTitan prints of it, with --debug.save_config_file or --debug.print_config. "
+		}
 	}
 	if err == nil {
 		return ""
@@ -343,6 +349,7 @@ func readRecipe(in *intake, f File) error {
 func (in *intake) result(files []File) *Result {
 	name := in.jobName(files)
 	r := &Result{}
+	in.share()
 	in.model(r, name)
 	open := &placeholders{d: in.d}
 	in.cluster(open)

@@ -376,11 +376,54 @@ func (in *intake) directive(file string, d shell.Directive) {
 		found(draft.Mapped, "cluster.nodes", "")
 	case d.Name == "gres" || d.Name == "gpus-per-node":
 		in.gpus(d, at, found)
+	case d.Name == "gpus" || d.Name == "gpus-per-task" || d.Name == "ntasks-per-node" || d.Name == "ntasks":
+		count := d.Value[strings.LastIndexByte(d.Value, ':')+1:] // behind a type
+		if n, err := strconv.ParseInt(count, 10, 64); err == nil && n > 0 {
+			if in.asked == nil {
+				in.asked = map[string]asked{}
+			}
+			in.asked[d.Name] = asked{n, at}
+		}
+		in.owned(d, owner, at, found)
+	case d.Name == "array" && strings.ContainsAny(d.Value, "-,") && !strings.HasSuffix(d.Value, "%1"):
+		found(draft.Unknown, "", "an array is several runs, and a job is one; what they have in common is read")
 	case owner == "":
 		in.d.Add("slurm.directives", d.Name, d.Value, at)
 		found(draft.Mapped, "slurm.directives", "")
 	default:
 		in.owned(d, owner, at, found)
+	}
+}
+
+// asked is a number that a directive asks for.
+type asked struct {
+	n  int64
+	at draft.Place
+}
+
+// share settles how many GPUs a node has, of what the directives ask for the tasks of a
+// node or for all nodes together.
+func (in *intake) share() {
+	const to = "cluster.gpus_per_node"
+	nodes, tasks := in.d.Int("cluster.nodes"), in.asked["ntasks-per-node"].n
+	if in.d.Has(to) || in.o.GPUs > 0 {
+		return
+	}
+	if all := in.asked["ntasks"].n; tasks == 0 && nodes > 0 && all%nodes == 0 {
+		tasks = all / nodes
+	}
+	n, name := in.asked["gpus-per-task"].n*tasks, "gpus-per-task"
+	if all := in.asked["gpus"].n; n == 0 && nodes > 0 && all%nodes == 0 {
+		n, name = all/nodes, "gpus"
+	}
+	if n == 0 {
+		return
+	}
+	in.d.Set(to, n, in.asked[name].at)
+	for i := range in.d.Findings {
+		if f := &in.d.Findings[i]; f.Place == in.asked[name].at && f.Name == "--"+name {
+			f.Verdict, f.To, f.Why = draft.Mapped, to, ""
+		}
 	}
 }
 

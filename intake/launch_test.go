@@ -290,6 +290,14 @@ func TestSwift(t *testing.T) {
 	}
 }
 
+// TestPython: a configuration of TorchTitan in Python is not read, and what is read is said.
+func TestPython(t *testing.T) {
+	_, diags := Import([]File{{Name: "config.py", Content: []byte("from torchtitan.trainer import Trainer\n")}}, Options{})
+	if !diags.HasErrors() || !strings.Contains(diags[0].Detail, "--debug.save_config_file") {
+		t.Errorf("%v", diags)
+	}
+}
+
 // TestOwnDefaults: a job says that defaults are Megatron-LM's where the launch is another
 // program's, which may have others.
 func TestOwnDefaults(t *testing.T) {
@@ -693,18 +701,26 @@ func TestNeoX(t *testing.T) {
 // ask for is named.
 func TestGPUsOfNode(t *testing.T) {
 	for directive, want := range map[string]struct{ gpus, unknown string }{
-		"--gres=gpu:h100:8,nvme:100":     {"8", "--gres nvme:100"},
-		"--gres=craynetwork:1,gpu:4":     {"4", "--gres craynetwork:1"},
-		"--gres=gpu:2(S:0-1)":            {"2", ""},
-		"--gres=gpu:a100:4,gpu:h100:2":   {"6", ""},
-		"--gres=gpu":                     {"1", ""},
-		"--gres=lscratch:100":            {"", "--gres lscratch:100"},
-		"--gres=gpu:0":                   {"", "--gres gpu:0"},
-		"--gpus-per-node=mi250:8":        {"8", ""},
-		"--mem-per-gpu=100G":             {"", "--mem-per-gpu 100G"},
-		"-F hosts.txt":                   {"", "--nodefile hosts.txt"},
-		"--exclusive=user":               {"", "--exclusive user"},
-		"--exclusive\n#SBATCH --nodes=1": {"", ""},
+		"--gres=gpu:h100:8,nvme:100":                      {"8", "--gres nvme:100"},
+		"--gres=craynetwork:1,gpu:4":                      {"4", "--gres craynetwork:1"},
+		"--gres=gpu:2(S:0-1)":                             {"2", ""},
+		"--gres=gpu:a100:4,gpu:h100:2":                    {"6", ""},
+		"--gres=gpu":                                      {"1", ""},
+		"--gres=lscratch:100":                             {"", "--gres lscratch:100"},
+		"--gres=gpu:0":                                    {"", "--gres gpu:0"},
+		"--gpus-per-node=mi250:8":                         {"8", ""},
+		"--mem-per-gpu=100G":                              {"", "--mem-per-gpu 100G"},
+		"-F hosts.txt":                                    {"", "--nodefile hosts.txt"},
+		"--exclusive=user":                                {"", "--exclusive user"},
+		"--exclusive\n#SBATCH --nodes=1":                  {"", ""},
+		"--gpus-per-task=1 --nodes=2 --ntasks-per-node=4": {"4", ""},
+		"-N 2 -n 2 --gpus-per-task=h100:8":                {"8", ""},
+		"--nodes=2 --gpus=a100:16":                        {"8", ""},
+		"--gpus=16":                                       {"", ""},
+		"--nodes=3 --gpus=16":                             {"", ""},
+		"--gres=gpu:2 --nodes=1 --gpus=4":                 {"2", ""},
+		"--array=0-3 --nodes=1":                           {"", "--array 0-3"},
+		"--array=1-9%1 --nodes=1":                         {"", ""},
 	} {
 		script := "#!/bin/bash\n#SBATCH " + directive + "\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1\n"
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
