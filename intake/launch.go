@@ -565,6 +565,14 @@ func startsSwift(s *shell.Script) bool {
 // its own affair, and ndc sets what the framework needs. A secret stays out of
 // the job and of the report.
 func (in *intake) exports(file string, s *shell.Script) {
+	if startsSwift(s) {
+		named := func(name string) bool {
+			return slices.ContainsFunc(s.Exports, func(e shell.Export) bool { return e.Name == name })
+		}
+		if named("NPROC_PER_NODE") && !named("NNODES") {
+			defer in.d.Default("cluster.nodes", int64(1), draft.Place{}) // as torchrun has it
+		}
+	}
 	for _, e := range s.Exports {
 		at := megatron.Place(file, e.Value)
 		f := draft.Finding{Place: at, Name: e.Name, Value: draft.Guarded(e.Name, e.Value.Text), Verdict: draft.Left, Why: "a variable of the environment; slurm.environment takes it where the run needs it"}

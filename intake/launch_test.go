@@ -278,6 +278,7 @@ func TestSwift(t *testing.T) {
 	for script, want := range map[string]string{
 		"NNODES=2 NPROC_PER_NODE=4 megatron sft" + launch:                 "nodes = 2 gpus_per_node = 4",
 		"export NNODES=$N\nexport NPROC_PER_NODE=4\nmegatron pt" + launch: "nodes = var.nodes gpus_per_node = 4",
+		"NPROC_PER_NODE=4 megatron sft" + launch:                          "nodes = 1 gpus_per_node = 4",
 		"NNODES=2 NPROC_PER_NODE=4 torchrun train.py" + launch:            "nodes = var.nodes",
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{Cluster: "dgx_h100"})
