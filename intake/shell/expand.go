@@ -20,7 +20,7 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	v := variable{exported: old.exported || export || e.state.allExported}
 	switch {
 	case a.Naked:
-		v.text, v.list, v.keys, v.isList = old.text, old.list, old.keys, old.isList
+		v.text, v.list, v.keys, v.isList, v.loose = old.text, old.list, old.keys, old.isList, old.loose
 		if _, ok := e.state.variables[name]; !ok {
 			return
 		}
@@ -29,12 +29,13 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	case a.Array != nil:
 		v.isList = true
 		if a.Append {
-			v.list = slices.Clone(old.list)
+			v.list, v.loose = slices.Clone(old.list), old.loose
 		}
 		for _, el := range a.Array.Elems {
 			if el.Value != nil {
 				for _, t := range e.fieldsOf(el.Value) {
 					v.list = append(v.list, unquoted(t))
+					v.loose = v.loose || t.isOpen() && splits(el.Value)
 				}
 			}
 		}
@@ -59,12 +60,23 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	}
 }
 
+// splits reports a word with an expansion outside quotes, which may be several words.
+func splits(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+		switch p.(type) {
+		case *syntax.CmdSubst, *syntax.ParamExp:
+			return true
+		}
+		return false
+	})
+}
+
 // unquoted is a value as a variable holds it: quotes end with the assignment.
 func unquoted(t text) text { return t.with(func(c *cell) { c.quoted = c.open }) }
 
 // element sets one element of a list.
 func (e *evaluator) element(a *syntax.Assign, old variable) variable {
-	v := variable{isList: true, list: slices.Clone(old.list), keys: slices.Clone(old.keys), exported: old.exported}
+	v := variable{isList: true, loose: old.loose, list: slices.Clone(old.list), keys: slices.Clone(old.keys), exported: old.exported}
 	if !old.isList && old.text.isOpen() {
 		return unknownList(a, e.line(a.Pos()))
 	}
@@ -400,10 +412,10 @@ func (e *evaluator) parameter(p *syntax.ParamExp) text {
 	value, set := e.value(p)
 	switch {
 	case p.Length:
-		if v := e.state.variables[p.Param.Value]; set && wholeList(p.Index) {
+		if v := e.state.variables[p.Param.Value]; set && wholeList(p.Index) && !v.loose && v.isList {
 			return known(strconv.Itoa(len(v.list)), line)
 		}
-		if set && !value.isOpen() {
+		if set && !value.isOpen() && !wholeList(p.Index) {
 			return known(strconv.Itoa(len(value)), line)
 		}
 	case p.Repl != nil:
@@ -472,6 +484,9 @@ func (e *evaluator) value(p *syntax.ParamExp) (text, bool) {
 		if n, ok = e.arithmetic(p.Index); !ok {
 			return nil, false
 		}
+	}
+	if n > 0 && v.loose {
+		return nil, false
 	}
 	if n < 0 || n >= len(v.list) {
 		return text{}, true

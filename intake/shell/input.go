@@ -56,6 +56,7 @@ func (e *evaluator) sets(s *syntax.Stmt, name string, words []text) {
 		v := variable{exported: e.state.variables[n].exported, isList: list}
 		switch {
 		case !ok && list:
+			v.loose = true
 			v.list = []text{computed("${"+n+"[@]}", e.line(s.Pos()))}
 		case !ok:
 			v.text = computed("${"+n+"}", e.line(s.Pos()))

@@ -41,6 +41,7 @@ func TestRead(t *testing.T) {
 		{"keys", "declare -A T=([1]=2 [7b]=4 [\"x y\"]=\"a b\"); S=7b; T[$S]+=0; T[13]=8; run ${T[1]} ${T[$S]} \"${T[\"x y\"]}\" ${T[13]} ${T[5]:-none} ${#T[@]}", "run 2 40 a b 8 none 4"},
 		{"keys that are numbers", "A=([3]=x [1]=y); run ${A[3]} ${A[1]} ${A[1+2]} \"${A[2]}\" z", "run x y x  z"},
 		{"keys that nobody knows", "declare -A T; T[$X]=1; T[2]=3; run ${T[2]}; [ -f y ] && U=([a]=1); run ${U[a]}", "run <${T}>\nrun <${U}>"},
+		{"list of nobody knows how many", "N=( $(hostnames) ); M=(\"$X\" 5); mapfile -t L < f; run ${#N[@]} ${N[1]} \"${N[@]}\" ${#M[@]} ${M[1]} ${#L[@]}", "run <${#N[@]}> <${N[1]}> <$(hostnames)> 2 5 <${#L[@]}>"},
 		{"list that is split", "A=(\"--x 1\" '--y'); run ${A[@]} \"${A[@]}\"", "run --x 1 --y --x 1 --y"},
 		{"absent list", "run ${A[@]+\"${A[@]}\"} z", "run z"},
 		{"defaults", "run ${X:-5} ${X-6} ${Y:=7} $Y", "run 5 6 7 7"},

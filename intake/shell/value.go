@@ -117,6 +117,7 @@ type variable struct {
 	list     []text
 	keys     []string // of the list, where they are no numbers from 0 on
 	isList   bool
+	loose    bool // an element may be several, which only a run knows
 	exported bool
 	slurm    bool // set by Slurm, which tells what the script asked for
 }
