@@ -260,6 +260,9 @@ func (in *intake) missing() string {
 			continue
 		}
 		for _, c := range e.script.Commands {
+			if place, name := pythonConfig(c); name != "" {
+				return fmt.Sprintf(" On line %d TorchTitan is started with the configuration %s in Python: give what it prints of that with --debug.print_config, too.", place, name)
+			}
 			for i, w := range c.Words {
 				name, value, joined := strings.Cut(w.Text, "=")
 				if !joined && i+1 < len(c.Words) {
@@ -279,6 +282,28 @@ func (in *intake) missing() string {
 		}
 	}
 	return ""
+}
+
+// pythonConfig is where a command names a configuration of TorchTitan 0.3 or later,
+// and its name; "" where it names none.
+func pythonConfig(c shell.Command) (line int, config string) {
+	module := false
+	for i, w := range c.Words {
+		name, value, joined := strings.Cut(w.Text, "=")
+		if !joined && i+1 < len(c.Words) {
+			value = c.Words[i+1].Text
+		}
+		switch name {
+		case "--module":
+			module = true
+		case "--config":
+			line, config = w.Line, value
+		}
+	}
+	if !module {
+		return 0, ""
+	}
+	return line, config
 }
 
 // isSection reports an option of a section of TorchTitan's configuration.
