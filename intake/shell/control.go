@@ -26,8 +26,7 @@ func (e *evaluator) returning(body syntax.Node, do func()) {
 		do()
 		return
 	}
-	before := e.state.clone()
-	e.spend(0, len(before.variables))
+	before := e.copied()
 	e.frames = append(e.frames, &frame{guarded: e.guarded})
 	do()
 	left := e.frames[len(e.frames)-1].left
@@ -40,7 +39,7 @@ func (e *evaluator) returning(body syntax.Node, do func()) {
 	case 1:
 		e.state = left[0]
 	default:
-		e.state = merge(before, left)
+		e.state = e.merged(before, left)
 	}
 }
 
@@ -85,8 +84,19 @@ func (e *evaluator) ends(name string, words []text) {
 	}
 }
 
+// cellsPerVariable is what copying a variable takes, in bytes of values that are made
+// in the time.
+const cellsPerVariable = 8
+
+// copied is a copy of the state, which counts as work.
+func (e *evaluator) copied() *state {
+	e.spend(0, cellsPerVariable*len(e.state.variables))
+	return e.state.clone()
+}
+
 // merged are the branches of a condition as one state, of those that have not ended.
-func merged(before *state, branches []*state) *state {
+func (e *evaluator) merged(before *state, branches []*state) *state {
+	e.spend(0, cellsPerVariable*len(before.variables)*len(branches))
 	going := slices.DeleteFunc(slices.Clone(branches), func(s *state) bool { return s.over })
 	if len(going) > 0 {
 		return merge(before, going)
@@ -100,8 +110,7 @@ func merged(before *state, branches []*state) *state {
 // nothing here; what it exports is kept for the programs that it starts.
 func (e *evaluator) apartFrom(do func()) {
 	outer, frames, guarded := e.state, e.frames, e.guarded
-	e.state, e.frames, e.guarded = outer.clone(), nil, 0
-	e.spend(0, len(outer.variables))
+	e.state, e.frames, e.guarded = e.copied(), nil, 0
 	do()
 	e.exports(outer)
 	e.state, e.frames, e.guarded = outer, frames, guarded

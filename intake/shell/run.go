@@ -129,7 +129,7 @@ func (e *evaluator) unsure(do func()) {
 	e.maybe++
 	e.guardedly(do)
 	e.maybe--
-	e.state = merged(before, []*state{e.state, before})
+	e.state = e.merged(before, []*state{e.state, before})
 }
 
 func (e *evaluator) binary(c *syntax.BinaryCmd) {
@@ -198,7 +198,7 @@ func (e *evaluator) join(start *state, branches []*state, certain bool) {
 	if !certain {
 		branches = append(branches, start)
 	}
-	e.state = merged(start, branches)
+	e.state = e.merged(start, branches)
 }
 
 func (e *evaluator) cases(c *syntax.CaseClause) {

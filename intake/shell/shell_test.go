@@ -202,6 +202,28 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
+// TestCopies: what copying and merging variables takes is counted.
+func TestCopies(t *testing.T) {
+	var variables strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&variables, "V%d=1\n", i)
+	}
+	for script, over := range map[string]bool{
+		variables.String() + strings.Repeat("if [ -f x ]; then A=2; fi\n", 4000):                true,
+		variables.String() + "f() { [ -f x ] && return; A=2; }\n" + strings.Repeat("f\n", 4000): true,
+		variables.String() + strings.Repeat("(A=2)\n", 4000):                                    true,
+		"A=1\nB=2\nf() { [ -f x ] && return; A=2; }\n" + strings.Repeat("f\n(B=3)\n", 500):      false,
+	} {
+		s, err := Read([]byte(script), Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.Problems) > 0; got != over {
+			t.Errorf("%.30s…%.40s: %v", script, script[max(0, len(script)-40):], s.Problems)
+		}
+	}
+}
+
 // FuzzRead: no script makes the reader panic or run for ever.
 // TestArguments: what the script is called with is known when somebody says it.
 func TestArguments(t *testing.T) {
