@@ -484,12 +484,17 @@ var probes = []probe{
 	{feature: "model.moe.shared_experts", model: experts, edit: func(j *job.Job) {
 		j.Model.MoE.SharedExperts, j.Model.MoE.SharedExpertFFNHiddenSize = 1, j.Model.MoE.ExpertFFNHiddenSize
 	}},
+	{feature: "model.moe.shared_experts with mlp_bias", model: experts, edit: func(j *job.Job) {
+		j.Model.Attention.Bias, j.Model.MLPBias, j.Model.MoE.Router.Bias = true, true, true
+		j.Model.MoE.SharedExperts, j.Model.MoE.SharedExpertFFNHiddenSize = 1, j.Model.MoE.ExpertFFNHiddenSize
+	}},
 	{feature: "model.moe.shared_experts", kind: ds, model: latent, edit: same},
 	{feature: "model.moe.shared_experts", kind: ds, model: glm, edit: same},
 	{feature: "model.moe.shared_expert_ffn_hidden_size", model: latent, edit: func(j *job.Job) { j.Model.MoE.SharedExpertFFNHiddenSize *= 2 }},
 	{feature: "model.activation_alpha with model.attention_sinks", model: sinks, edit: func(j *job.Job) { j.Model.Activation.Alpha, j.Model.Activation.Offset = 1, 0 }},
 	{feature: "model.sliding_window with model.attention_sinks", model: sinks, edit: func(j *job.Job) { j.Model.Attention.SlidingWindow = job.SlidingWindow{} }},
 	{feature: "model.moe with model.attention_sinks", model: sinks, edit: func(j *job.Job) {
+		j.Model.Attention.Bias, j.Model.MLPBias, j.Model.MoE.Router.Bias = false, false, false
 		j.Model.MoE.SharedExperts, j.Model.MoE.SharedExpertFFNHiddenSize = 1, j.Model.MoE.ExpertFFNHiddenSize
 	}},
 	{feature: "model.moe.router.bias", model: experts, edit: func(j *job.Job) { j.Model.MoE.Router.Bias = true }},

@@ -67,6 +67,7 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.Attention.Gate && m.Attention.MLA != nil, "model.attention_output_gate with model.mla", ""},
 		{m.MoE != nil && m.MoE.SharedExpertGate, "model.moe.shared_expert_gate", ""},
 		{m.MoE != nil && m.MoE.LatentSize > 0, "model.moe.latent_size", ""},
+		{m.MLPBias && m.MoE != nil && m.MoE.SharedExpertFFNHiddenSize > 0, "model.moe.shared_experts with mlp_bias", " Shared experts are not built with biases (shared_experts.py)."},
 	}, diags)
 	if m.Attention.KVHeads > m.Attention.Heads || !divides(m.Attention.KVHeads, m.Attention.Heads) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",

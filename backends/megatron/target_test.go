@@ -295,6 +295,10 @@ func TestDiagnostics(t *testing.T) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "without --use-rope-scaling"},
 		{"a share of a latent head", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.PositionEmbedding.Partial = 0.5 }, UnsupportedModel, "qk_rope_head_dim"},
+		{"shared experts with biases", "core_v0.15.0", func(j *job.Job) {
+			j.Model = deepseek()
+			j.Model.Attention.Bias, j.Model.MLPBias, j.Model.MoE.Router.Bias = true, true, true
+		}, UnsupportedModel, "Shared experts are not built with biases"},
 		{"a softmax scale of latent attention", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.Attention.Scale = 0.1 }, UnsupportedModel, "model.attention_scale"},
 		{"experts in fp16", "core_v0.15.3", func(j *job.Job) { j.Model, j.Training.Precision = mixtral(), "fp16" }, UnsupportedPrecision, "core_v0.16.0"},
 		{"experts in nvfp4", "core_v0.15.3", func(j *job.Job) {
