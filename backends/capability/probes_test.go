@@ -358,6 +358,8 @@ var probes = []probe{
 		j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 	}},
 	{feature: "model.position_embedding=rope", edit: same},
+	{feature: "model.position_embedding=none with model.mla", model: latent, edit: func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "none"} }},
+	{feature: "model.position_embedding=learned with model.mla", model: latent, edit: func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "learned"} }},
 	{feature: "model.position_embedding=none", edit: func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "none"} }},
 	{feature: "model.normalization=rmsnorm", edit: func(j *job.Job) { j.Model.Architecture = "gpt"; j.Model.Activation.Kind = "swiglu" }},
 	{feature: "model.normalization=rmsnorm", kind: ds, edit: same},

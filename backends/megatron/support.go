@@ -52,6 +52,8 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.Attention.MLA != nil && m.Attention.MLA.QLoraRank == 0, "model.mla.q_lora_rank=0",
 			" Since core_v0.19.0 the input of their projection is normalised a second time (mla_qk_norm_config.py)."},
 		{m.Attention.MLA != nil && m.Attention.QKNorm, "model.qk_norm with model.mla", ""},
+		{m.Attention.MLA != nil && m.PositionEmbedding.Kind == "none", "model.position_embedding=none with model.mla", alwaysRotates},
+		{m.Attention.MLA != nil && m.PositionEmbedding.Kind == "learned", "model.position_embedding=learned with model.mla", alwaysRotates},
 		{m.Attention.MLA != nil && scalingOf(m) == "llama3", "model.position_embedding.scaling=llama3 with model.mla",
 			" Latent attention makes its rotary frequencies itself (multi_latent_attention.py), without --use-rope-scaling."},
 		{m.Attention.MLA != nil && !isOne(m.PositionEmbedding.Partial), "model.position_embedding.partial with model.mla",
@@ -74,6 +76,9 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.Attention.Heads, m.Attention.KVHeads))
 	}
 }
+
+// alwaysRotates says why latent attention has rotary positions and no others.
+const alwaysRotates = " Latent attention rotates its heads whatever --position-embedding-type says, by YaRN where nothing says how (multi_latent_attention.py)."
 
 // scalingOf is how the model's rotary frequencies are scaled, "" where they are not.
 func scalingOf(m *job.Model) string {

@@ -295,6 +295,14 @@ func TestDiagnostics(t *testing.T) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "without --use-rope-scaling"},
 		{"a share of a latent head", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.PositionEmbedding.Partial = 0.5 }, UnsupportedModel, "qk_rope_head_dim"},
+		{"latent attention without positions", "core_v0.19.2", func(j *job.Job) {
+			j.Model = deepseek()
+			j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "none"}
+		}, UnsupportedModel, "Latent attention rotates its heads"},
+		{"learned positions of latent attention", "core_v0.15.0", func(j *job.Job) {
+			j.Model = deepseek()
+			j.Model.MTP.Layers, j.Model.PositionEmbedding = 0, job.PositionEmbedding{Kind: "learned"}
+		}, UnsupportedModel, "Latent attention rotates its heads"},
 		{"shared experts with biases", "core_v0.15.0", func(j *job.Job) {
 			j.Model = deepseek()
 			j.Model.Attention.Bias, j.Model.MLPBias, j.Model.MoE.Router.Bias = true, true, true
