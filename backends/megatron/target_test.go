@@ -282,6 +282,9 @@ func TestDiagnostics(t *testing.T) {
 		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
 		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.Attention.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
 		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTP.Layers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
+		{"prediction with learned positions", "core_v0.19.2", func(j *job.Job) {
+			j.Model.MTP.Layers, j.Model.PositionEmbedding = 1, job.PositionEmbedding{Kind: "learned"}
+		}, UnsupportedModel, "multi-token prediction with learned positions"},
 		{"queued again without the optimizer", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.SaveOptimizer, j.Slurm.Requeue = false, job.Some(true) }, UnsupportedCheckpoint, "Set save_optimizer = true"},
 		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.Attention.Bias = true }, UnsupportedModel, "--disable-bias-linear"},
 		{"biases of queries and of the MLP", "core_v0.19.2", func(j *job.Job) {
