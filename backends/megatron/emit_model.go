@@ -306,7 +306,8 @@ func (a *arguments) dispatcher() {
 		a.add(from, "--moe-enable-deepep")
 	}
 	a.flag("ndc: one kernel permutes tokens", "--moe-permute-fusion", kind != "allgather")
-	a.add("ndc: one kernel scores and picks the experts", "--moe-router-fusion")
+	// Transformer Engine's kernel refuses scores in fp64 (pytorch/router.py).
+	a.flag("ndc: one kernel scores and picks the experts", "--moe-router-fusion", a.j.Model.MoE.Router.DType != "fp64")
 	if low := alignment(a.j.Training.Precision); low > 1 && kind != "allgather" {
 		option := "--moe-router-padding-for-fp8"
 		if a.v.options.Has("--moe-router-padding-for-quantization") {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
 
@@ -72,6 +73,33 @@ func stale(t *testing.T, known map[string]bool) {
 			t.Errorf("%s belongs to no case", f)
 		} else if err := os.Remove(f); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestKernelsThatFail: a fused kernel that would end the first step is not asked for.
+func TestKernelsThatFail(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(m *job.Model)
+		word string
+		want bool
+	}{
+		{"routers in fp32", func(m *job.Model) {}, "--moe-router-fusion", true},
+		{"routers in fp64", func(m *job.Model) { m.MoE.Router.DType = "fp64" }, "--moe-router-fusion", false},
+	} {
+		for i := range versions {
+			j, l := baseJob(versions[i].name), base()
+			j.Model = deepseek()
+			c.edit(&j.Model)
+			l.ExpertParallel = 8
+			artifacts, diags := Backend{}.Emit(j, finish(j, l))
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if got := strings.Contains(script(t, artifacts), c.word+" "); got != c.want {
+				t.Errorf("%s, %s: %s emitted: %t, want %t", versions[i].name, c.name, c.word, got, c.want)
+			}
 		}
 	}
 }
