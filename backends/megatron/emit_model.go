@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -136,7 +137,8 @@ func (a *arguments) scaling(s *job.RopeScaling) {
 }
 
 // latentRope sets the rope of latent attention, where the fused kernel knows
-// YaRN only.
+// YaRN and widths that are powers of two only: it loads whole heads by tl.arange
+// (megatron/core/fusions/fused_mla_yarn_rope_apply.py).
 func (a *arguments) latentRope(s *job.RopeScaling) {
 	from := a.from("model.position_embedding.scaling")
 	if s == nil || s.Type != "yarn" {
@@ -145,9 +147,16 @@ func (a *arguments) latentRope(s *job.RopeScaling) {
 		return
 	}
 	a.add(from, "--rope-type", "yarn")
+	mla := a.j.Model.Attention.MLA
+	a.flag("ndc: the fused kernel needs heads whose parts are powers of two wide", "--no-rope-fusion",
+		!powersOfTwo(mla.QKNopeHeadDim, mla.QKRopeHeadDim, mla.VHeadDim))
 	a.number(from+".factor", "--rotary-scaling-factor", s.Factor)
 	a.number(from+".mscale", "--mscale", scaleOr(s.MScale, 1))
 	a.number(from+".mscale_all_dim", "--mscale-all-dim", s.MScaleAllDim)
+}
+
+func powersOfTwo(numbers ...int) bool {
+	return !slices.ContainsFunc(numbers, func(n int) bool { return n&(n-1) != 0 })
 }
 
 func scaleOr(v, other float64) float64 {

@@ -87,6 +87,10 @@ func TestKernelsThatFail(t *testing.T) {
 	}{
 		{"routers in fp32", func(m *job.Model) {}, "--moe-router-fusion", true},
 		{"routers in fp64", func(m *job.Model) { m.MoE.Router.DType = "fp64" }, "--moe-router-fusion", false},
+		{"latent heads of 128, 64 and 128", func(m *job.Model) {}, "--no-rope-fusion", false},
+		{"keys of 192", func(m *job.Model) { m.Attention.MLA.QKNopeHeadDim = 192 }, "--no-rope-fusion", true},
+		{"values of 192", func(m *job.Model) { m.Attention.MLA.VHeadDim = 192 }, "--no-rope-fusion", true},
+		{"48 that rotate", func(m *job.Model) { m.Attention.MLA.QKRopeHeadDim = 48 }, "--no-rope-fusion", true},
 	} {
 		for i := range versions {
 			j, l := baseJob(versions[i].name), base()
