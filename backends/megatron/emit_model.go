@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -133,7 +134,18 @@ func (a *arguments) scaling(s *job.RopeScaling) {
 		} else {
 			a.add(from+".untruncated", "--yarn-correction-range-round-to-int")
 		}
+		a.flag("ndc: the fused kernel of documents side by side leaves the attention temperature out", "--no-rope-fusion",
+			a.j.Training.Data.DocumentMask && temperature(s) != 1)
 	}
+}
+
+// temperature is what YaRN multiplies queries and keys by
+// (_yarn_get_concentration_factor in yarn_rotary_pos_embedding.py). A fused kernel
+// that does not know it gives way to plain torch, but not that of documents side by
+// side (apply_rotary_pos_emb in rope_utils.py).
+func temperature(s *job.RopeScaling) float64 {
+	of := func(mscale float64) float64 { return 0.1*mscale*math.Log(math.Max(s.Factor, 1)) + 1 }
+	return of(scaleOr(s.MScale, 1)) / of(s.MScaleAllDim)
 }
 
 // latentRope sets the rope of latent attention, where the fused kernel knows

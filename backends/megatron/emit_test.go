@@ -77,6 +77,28 @@ func stale(t *testing.T, known map[string]bool) {
 	}
 }
 
+// TestTemperature: documents side by side are rotated without the fused kernel
+// where YaRN has an attention temperature, which it would leave out.
+func TestTemperature(t *testing.T) {
+	for _, c := range []struct {
+		mask    bool
+		allDims float64
+		want    bool
+	}{{false, 0, false}, {true, 0, true}, {true, 1, false}} {
+		j, l := baseJob("core_v0.19.2"), base()
+		j.Model = gptOSS()
+		j.Model.PositionEmbedding.Scaling.MScaleAllDim = c.allDims
+		j.Training.Data.DocumentMask = c.mask
+		artifacts, diags := Backend{}.Emit(j, finish(j, l))
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := strings.Contains(script(t, artifacts), "--no-rope-fusion "); got != c.want {
+			t.Errorf("document_mask %t, mscale_all_dim %g: --no-rope-fusion %t, want %t", c.mask, c.allDims, got, c.want)
+		}
+	}
+}
+
 // TestKernelsThatFail: a fused kernel that would end the first step is not asked for.
 func TestKernelsThatFail(t *testing.T) {
 	for _, c := range []struct {
