@@ -91,9 +91,12 @@ func (v *version) execution() *execution.Table[written] {
 			x.Attention = j.Execution.Attention.Or(attention(j))
 		},
 		Conflicts: []target.Rule{
-			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention, a GPU before compute capability 8.0 or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
+			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention, the width of the heads, a window with dropout, a GPU before compute capability 8.0 or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
 				m, kind := &f.Job.Model, f.Exec.Attention
 				if kind != "unfused" && gpuMajor(&f.Job.Cluster.GPU) < 8 { // Transformer Engine, dot_product_attention/utils.py: neither FlashAttention nor cuDNN's
+					return true
+				}
+				if kind == "fused" && !cudnnTakes(f.Job) || kind == "flash" && !flashTakes(f.Job) {
 					return true
 				}
 				return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
@@ -397,20 +400,6 @@ func checkSHARP(j *job.Job) string {
 // wholeMuon reports whether Muon runs unsharded, where it refuses to overlap.
 func wholeMuon(j *job.Job, l *plan.Layout) bool {
 	return j.Training.Optimizer.Kind == "muon" && l.ZeroStage == 0
-}
-
-// attention is the kernel that Transformer Engine prefers: cuDNN's on Hopper
-// and later and for what only it can do (latent attention, sinks), Flash
-// Attention on Ampere, and torch's own in fp32 and before.
-func attention(j *job.Job) string {
-	major := gpuMajor(&j.Cluster.GPU)
-	switch {
-	case j.Training.Precision == "fp32" || major < 8:
-		return "unfused"
-	case major >= 9 || j.Model.Attention.MLA != nil || j.Model.Attention.Sinks:
-		return "fused"
-	}
-	return "flash"
 }
 
 // crossEntropy is Megatron-LM's fused kernel, which casts the gradients of the

@@ -88,7 +88,7 @@ func (v *version) offersActivations(j *job.Job) []target.Offer {
 }
 
 func offersAttention(j *job.Job) []target.Offer {
-	if attention(j) != "flash" {
+	if attention(j) != "flash" || !cudnnTakes(j) {
 		return nil
 	}
 	return []target.Offer{{Values: []string{"fused"}}}

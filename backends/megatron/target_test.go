@@ -113,6 +113,16 @@ func TestRules(t *testing.T) {
 		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Cluster.GPU.ComputeCapability, j.Execution.Attention = "7.0", job.Some("flash")
 		}},
+		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { // a window with dropout
+			j.Model.Attention.SlidingWindow.Size, j.Model.Dropout, j.Execution.Attention = 4096, 0.1, job.Some("fused")
+		}},
+		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { // heads of 256 on Blackwell
+			blackwell(j)
+			j.Model.Attention.HeadDim, j.Execution.Attention = 256, job.Some("fused")
+		}},
+		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { // heads of 320
+			j.Model.Attention.HeadDim, j.Execution.Attention = 320, job.Some("flash")
+		}},
 		{RuleOverlapGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OverlapGradientReduce, j.Execution.OverlapParameterGather = job.Some(false), job.Some(true)
 		}},
