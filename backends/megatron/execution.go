@@ -302,6 +302,13 @@ func (v *version) execution() *execution.Table[written] {
 			{ID: RuleFullyShardedPipeline, Reason: "ndc does not launch Megatron-FSDP with pipeline_parallel: the release does not document that the two work together", Breaks: func(f *target.Facts) bool {
 				return f.Exec.FullySharded && f.Layout.PipelineParallel > 1
 			}},
+			// Megatron-FSDP draws what lies on the meta device by each module's own
+			// reset_parameters (param_and_grad_buffer.py): torch's Embedding has a deviation of 1
+			// there (language_model_embedding.py), SharedExpertMLP has none (shared_experts.py).
+			{ID: RuleFullyShardedStart, Reason: "zero_stage = 3 starts without memory for the whole model, where the release gives learned positions a deviation of 1 and stops at the gate of shared experts: zero_stage up to 2", Breaks: func(f *target.Facts) bool {
+				m := &f.Job.Model
+				return f.Exec.FullySharded && f.Layout.ZeroStage == 3 && (m.PositionEmbedding.Kind == "learned" || m.MoE != nil && m.MoE.SharedExpertGate)
+			}},
 			{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam only", Breaks: func(f *target.Facts) bool {
 				return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
 			}},

@@ -93,6 +93,8 @@ const (
 	RuleFullyShardedPipeline diag.ID = "megatron-fully-sharded-pipeline"
 	// RuleFullyShardedOptimizer: Megatron-FSDP with another optimizer than Adam.
 	RuleFullyShardedOptimizer diag.ID = "megatron-fully-sharded-optimizer"
+	// RuleFullyShardedStart: parameters that the release cannot draw on the meta device.
+	RuleFullyShardedStart diag.ID = "megatron-fully-sharded-start"
 	// RulePipelineMask: document masks of several sequences in a pipeline.
 	RulePipelineMask diag.ID = "megatron-pipeline-document-mask"
 	// RuleVirtualPipeline: interleaving without a pipeline, or a schedule that

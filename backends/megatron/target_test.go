@@ -75,6 +75,11 @@ func TestRules(t *testing.T) {
 			l.ExpertParallel, l.DataParallelReplicate = 8, 16
 		}},
 		{RuleFullyShardedPipeline, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, l.PipelineParallel = 3, 2 }},
+		{RuleFullyShardedStart, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model, l.ZeroStage = gpt(), 3 }},
+		{RuleFullyShardedStart, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, l.ZeroStage, l.ExpertParallel = deepseek(), 3, 8
+			j.Model.MoE.SharedExpertGate = true
+		}},
 		{RuleFullyShardedOptimizer, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, j.Training.Optimizer.Kind = 3, "muon" }},
 		{RuleParameterGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise", ParameterGather: true}

@@ -154,6 +154,11 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Layout.PipelineParallel = 3, 2
 		}},
+	{Rule: "megatron-fully-sharded-start", Model: "dense", What: "Megatron-FSDP with zero_stage = 3 and learned positions",
+		Why: "it draws the positions with a deviation of 1, which torch's Embedding has on the meta device, in silence",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Model.PositionEmbedding = 3, job.PositionEmbedding{Kind: "learned"}
+		}},
 	{Rule: "megatron-fully-sharded-optimizer", Model: "dense", What: "Megatron-FSDP with muon",
 		Says: "does not support the muon optimizer",
 		Edit: func(d *Draft) {
