@@ -119,6 +119,9 @@ const (
 	// RuleLowPrecisionAlignment: a matrix dimension per rank does not fill the
 	// blocks of the low-precision kernels.
 	RuleLowPrecisionAlignment diag.ID = "megatron-low-precision-alignment"
+	// RuleLowPrecisionGather: sequence parallelism leaves a rank parts of the blocks
+	// that are gathered in low precision.
+	RuleLowPrecisionGather diag.ID = "megatron-low-precision-gather"
 	// RuleParameterGather: low-precision parameters need a sharded optimizer.
 	RuleParameterGather diag.ID = "megatron-parameter-gather"
 	// RuleOverlapGather: the parameter gather needs the gradient overlap and a

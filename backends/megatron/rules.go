@@ -14,7 +14,7 @@ import (
 // (megatron/core/transformer), parallel_state.py and schedules.py.
 func (v *version) rules() []target.Rule {
 	return slices.Concat(v.tensorRules(), contextRules, expertRules, stateRules, pipelineRules,
-		recomputeRules, precisionRules, hybridRules, v.execution().Conflicts(), v.optimizerRules())
+		recomputeRules, precisionRules, v.gatherRules(), hybridRules, v.execution().Conflicts(), v.optimizerRules())
 }
 
 // tensorRules: transformer_config.py divides heads and widths by the tensor

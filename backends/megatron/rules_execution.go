@@ -47,6 +47,39 @@ func breaksAlignment(f *target.Facts) bool {
 		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0 || m.MoE.LatentSize%n != 0)
 }
 
+// gatherRules: with sequence parallelism a column-parallel layer quantises the tokens
+// of its rank and gathers them. Transformer Engine wants 8 of them (assert_dim_for_fp8_exec
+// in pytorch/utils.py) and, before 2.14, whole blocks of what the recipe scales together
+// (assert_dim_for_all_gather there, is_quantizable of the quantisers).
+func (v *version) gatherRules() []target.Rule {
+	reason := "with sequence_parallel the tokens of a rank must be a multiple of 8 in low precision"
+	if v.gathersBlocks() {
+		reason += ", before core_v0.17.0 of 128 with the recipe blockwise, which hidden_size must be, too, of 32 in mxfp8 and of 16 in nvfp4"
+	}
+	return []target.Rule{{ID: RuleLowPrecisionGather, Reason: reason, Breaks: func(f *target.Facts) bool {
+		t, l, m := &f.Job.Training, f.Layout, &f.Job.Model
+		if alignment(t.Precision) == 1 || !l.SequenceParallel {
+			return false
+		}
+		block := 8
+		if v.gathersBlocks() {
+			switch {
+			case t.Precision == "fp8" && t.FP8.Recipe == "blockwise":
+				if block = 128; m.HiddenSize%block != 0 {
+					return true
+				}
+			case t.Precision != "fp8":
+				block = alignment(t.Precision)
+			}
+		}
+		return l.MicroBatchSize*m.SequenceLength/l.ContextParallel/l.TensorParallel%block != 0
+	}}}
+}
+
+// gathersBlocks reports whether the release's Transformer Engine refuses to gather
+// parts of blocks; later ones gather in 16 bits then.
+func (v *version) gathersBlocks() bool { return v.engine < 14 }
+
 // breaksOverlapOptimizer follows arguments.py, which asserts the distributed
 // optimizer, overlap_param_gather, chunks and no distributed checkpoints: the
 // format that is left, torch, cannot be loaded under another layout, so that no job

@@ -112,6 +112,14 @@ func TestRules(t *testing.T) {
 		{RuleLowPrecisionAlignment, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Training.FP8, j.Model.FFNHiddenSize = "fp8", job.FP8{Recipe: "tensorwise"}, 14344
 		}},
+		{RuleLowPrecisionGather, "core_v0.16.1", func(j *job.Job, l *plan.Layout) { // 64 tokens on a rank
+			j.Training.Precision, j.Training.FP8, j.Model.SequenceLength = "fp8", job.FP8{Recipe: "blockwise"}, 512
+			l.TensorParallel, l.SequenceParallel = 8, true
+		}},
+		{RuleLowPrecisionGather, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { // 4 tokens
+			j.Training.Precision, j.Training.FP8, j.Model.SequenceLength = "fp8", job.FP8{Recipe: "tensorwise"}, 32
+			l.TensorParallel, l.SequenceParallel = 8, true
+		}},
 		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Execution.Attention = "fp32", job.Some("flash")
 		}},

@@ -216,6 +216,12 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Job.Training.Precision, d.Job.Training.FP8, d.Job.Model.FFNHiddenSize = "fp8", job.FP8{Recipe: "tensorwise"}, 4104
 		}},
+	{Rule: "megatron-low-precision-gather", Model: "dense", What: "fp8 with sequence parallelism that leaves a rank 4 tokens",
+		Why: kernel,
+		Edit: func(d *Draft) {
+			d.Job.Training.Precision, d.Job.Training.FP8, d.Job.Model.SequenceLength = "fp8", job.FP8{Recipe: "tensorwise"}, 32
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 8, true
+		}},
 	{Rule: "megatron-attention-kernel", Model: "dense", What: "flash attention in fp32",
 		Why: kernel,
 		Edit: func(d *Draft) {
