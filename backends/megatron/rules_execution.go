@@ -40,11 +40,23 @@ func breaksAlignment(f *target.Facts) bool {
 	if tokens%n != 0 || m.HiddenSize%n != 0 || m.FFNHiddenSize/l.TensorParallel%n != 0 {
 		return true
 	}
-	if !mixerFills(m, l.TensorParallel, n) || m.Attention.MLA == nil && (m.Attention.Heads*m.Attention.HeadDim/l.TensorParallel)%n != 0 {
+	if !mixerFills(m, l.TensorParallel, n) || !attentionFills(&m.Attention, l.TensorParallel, n) {
 		return true
 	}
 	return m.MoE != nil && (m.MoE.ExpertFFNHiddenSize/l.ExpertTensorParallel%n != 0 ||
 		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0 || m.MoE.LatentSize%n != 0)
+}
+
+// attentionFills reports whether the matrices around attention are whole blocks of n on
+// each tensor rank. Those down to the latents are not split.
+func attentionFills(a *job.Attention, tp, n int) bool {
+	l := a.MLA
+	if l == nil {
+		return (a.Heads*a.HeadDim/tp)%n == 0
+	}
+	heads := a.Heads / tp
+	return l.QLoraRank%n == 0 && l.KVLoraRank%n == 0 && (l.KVLoraRank+l.QKRopeHeadDim)%n == 0 &&
+		heads*(l.QKNopeHeadDim+l.QKRopeHeadDim)%n == 0 && heads*(l.QKNopeHeadDim+l.VHeadDim)%n == 0 && heads*l.VHeadDim%n == 0
 }
 
 // gatherRules: with sequence parallelism a column-parallel layer quantises the tokens

@@ -112,6 +112,11 @@ func TestRules(t *testing.T) {
 		{RuleLowPrecisionAlignment, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Training.FP8, j.Model.FFNHiddenSize = "fp8", job.FP8{Recipe: "tensorwise"}, 14344
 		}},
+		{RuleLowPrecisionAlignment, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { // 512 + 40 columns
+			blackwell(j)
+			j.Model, j.Training.Precision, l.ExpertParallel = deepseek(), "mxfp8", 8
+			j.Model.Attention.MLA.QKRopeHeadDim = 40
+		}},
 		{RuleLowPrecisionGather, "core_v0.16.1", func(j *job.Job, l *plan.Layout) { // 64 tokens on a rank
 			j.Training.Precision, j.Training.FP8, j.Model.SequenceLength = "fp8", job.FP8{Recipe: "blockwise"}, 512
 			l.TensorParallel, l.SequenceParallel = 8, true
