@@ -59,6 +59,18 @@ func flashTakes(j *job.Job) bool {
 	return width%8 == 0 && width <= 256
 }
 
+// flashTakesLatent reports whether FlashAttention takes values of another width than
+// keys: FlashAttention 2 since Transformer Engine 2.17, which fills them up, before it
+// FlashAttention 3 alone, which is Hopper's (the same file).
+func (v *version) flashTakesLatent(j *job.Job) bool {
+	keys, values := headWidths(j)
+	if keys == values || v.engine >= 17 {
+		return true
+	}
+	return j.Cluster.GPU.Capability() == 9 && j.Model.Dropout == 0 &&
+		(keys > 128 && keys <= 192 && values > 96 && values <= 128 || keys <= 64 && values <= 256)
+}
+
 // headWidths are the widths of a head's keys and values. Under document masks
 // latent attention fills its values up to its keys (multi_latent_attention.py).
 func headWidths(j *job.Job) (keys, values int) {

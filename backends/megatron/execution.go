@@ -96,7 +96,7 @@ func (v *version) execution() *execution.Table[written] {
 				if kind != "unfused" && gpuMajor(&f.Job.Cluster.GPU) < 8 { // Transformer Engine, dot_product_attention/utils.py: neither FlashAttention nor cuDNN's
 					return true
 				}
-				if kind == "fused" && !cudnnTakes(f.Job) || kind == "flash" && !flashTakes(f.Job) {
+				if kind == "fused" && !cudnnTakes(f.Job) || kind == "flash" && !(flashTakes(f.Job) && v.flashTakesLatent(f.Job)) {
 					return true
 				}
 				return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||

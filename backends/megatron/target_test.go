@@ -138,6 +138,10 @@ func TestRules(t *testing.T) {
 			blackwell(j)
 			j.Model.Attention.HeadDim, j.Execution.Attention = 256, job.Some("fused")
 		}},
+		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { // latent heads of 192 and 128 on Blackwell
+			blackwell(j)
+			j.Model, j.Execution.Attention, l.ExpertParallel = deepseek(), job.Some("flash"), 8
+		}},
 		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { // heads of 320
 			j.Model.Attention.HeadDim, j.Execution.Attention = 320, job.Some("flash")
 		}},
