@@ -34,6 +34,8 @@ func cudnnTakes(j *job.Job) bool {
 	keys, values := headWidths(j)
 	major := gpuMajor(&j.Cluster.GPU)
 	switch {
+	case j.Training.Data.DocumentMask && major < 9: // which packs documents (THD)
+		return false
 	case keys%8 != 0 || values%8 != 0:
 		return false
 	case keys <= 128 && values <= 128:

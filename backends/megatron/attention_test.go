@@ -44,6 +44,14 @@ func TestKernel(t *testing.T) {
 			j.Training.Data.DocumentMask = true
 		}, "unfused"},
 		{"sinks", "8.0", func(j *job.Job) { j.Model = gptOSS() }, "fused"},
+		{"sinks with document masks", "9.0", func(j *job.Job) {
+			j.Model = gptOSS()
+			j.Training.Data.DocumentMask = true
+		}, "fused"},
+		{"sinks with document masks", "8.0", func(j *job.Job) {
+			j.Model = gptOSS()
+			j.Training.Data.DocumentMask = true
+		}, "unfused"},
 		{"a window", "9.0", func(j *job.Job) { j.Model.Attention.SlidingWindow.Size = 4096 }, "fused"},
 		{"a window with dropout", "9.0", func(j *job.Job) {
 			j.Model.Attention.SlidingWindow.Size, j.Model.Dropout = 4096, 0.1
