@@ -92,7 +92,7 @@ func TestUnknownWords(t *testing.T) {
 		"O=$(cat opts.txt)\n" + launch + "$O":                                                  "2 $(cat opts.txt)",
 		"O=`cat opts.txt`\n\n" + launch + "$O":                                                 "2 $(cat opts.txt)",
 		"mapfile -t O < f\n" + launch + "\"${O[@]}\"":                                          "2 ${O[@]}",
-		"printf -v O '%s ' --bf16\n" + launch + "$O":                                           "2 ${O}",
+		"printf -v O '%s ' $X\n" + launch + "$O":                                               "2 $X",
 		"xargs " + launch + "< args":                                                           "2 $(xargs)",
 		launch + "@args.txt":                                                                   "2 @args.txt",
 		launch + "\"$@\"":                                                                      "2 $@",

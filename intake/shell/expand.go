@@ -156,7 +156,7 @@ func (e *evaluator) fieldsOf(w *syntax.Word) []text {
 		return list
 	}
 	t := e.word(w)
-	all := t.fields()
+	all := e.fields(t)
 	if len(all) == 0 && quotedWord(w) {
 		return []text{{}}
 	}
@@ -184,8 +184,11 @@ func (e *evaluator) list(w *syntax.Word) ([]text, bool) {
 		part, quoted = q.Parts[0], true
 	}
 	p, ok := part.(*syntax.ParamExp)
-	if !ok || p.Param == nil || p.Length || p.Excl || p.Slice != nil || p.Repl != nil {
+	if !ok || p.Param == nil || p.Length || p.Repl != nil {
 		return nil, false
+	}
+	if p.Excl {
+		return e.indices(p)
 	}
 	if p.Exp != nil && p.Exp.Op != syntax.AlternateUnset && p.Exp.Op != syntax.AlternateUnsetOrNull {
 		return nil, false
@@ -199,18 +202,27 @@ func (e *evaluator) list(w *syntax.Word) ([]text, bool) {
 		}
 		return e.list(p.Exp.Word)
 	}
-	var all []text
+	if star := p.Param.Value == "*" || isStar(p.Index); star && quoted {
+		return nil, false // one word
+	}
+	var v variable
 	if p.Param.Value == "@" || p.Param.Value == "*" {
 		if !e.state.given {
 			return nil, false
 		}
-		all = e.state.positional
+		v.list = e.state.positional
 	} else {
-		v, set := e.state.variables[p.Param.Value]
+		var set bool
+		v, set = e.state.variables[p.Param.Value]
 		if !set || !v.isList || !wholeList(p.Index) {
 			return nil, false
 		}
-		all = v.list
+	}
+	all := v.list
+	if p.Slice != nil {
+		if all, ok = e.elements(p, v); !ok {
+			return nil, false
+		}
 	}
 	size := 0
 	for _, t := range all {
@@ -224,14 +236,32 @@ func (e *evaluator) list(w *syntax.Word) ([]text, bool) {
 	}
 	var split []text
 	for _, t := range all {
-		split = append(split, t.fields()...)
+		split = append(split, e.fields(t)...)
 	}
 	return split, true
+}
+
+// indices are the elements of ${!a[@]}, of a list whose keys are numbers from 0 on.
+func (e *evaluator) indices(p *syntax.ParamExp) ([]text, bool) {
+	v := e.state.variables[p.Param.Value]
+	if !v.isList || v.loose || v.keys != nil || !wholeList(p.Index) || isStar(p.Index) || !e.spend(0, 8*len(v.list)) {
+		return nil, false
+	}
+	all := make([]text, len(v.list))
+	for i := range all {
+		all[i] = known(strconv.Itoa(i), e.line(p.Pos()))
+	}
+	return all, true
 }
 
 func wholeList(index syntax.ArithmExpr) bool {
 	w, ok := index.(*syntax.Word)
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}
+
+func isStar(index syntax.ArithmExpr) bool {
+	w, ok := index.(*syntax.Word)
+	return ok && w.Lit() == "*"
 }
 
 // word expands a word without splitting it.
@@ -255,6 +285,9 @@ func (e *evaluator) part(p syntax.WordPart, quoted bool) text {
 	case *syntax.Lit:
 		return e.literal(p, quoted)
 	case *syntax.SglQuoted:
+		if p.Dollar && strings.Contains(p.Value, `\`) {
+			return e.escaped(p)
+		}
 		t := e.counted(p.Value, p.Pos())
 		return t.with(func(c *cell) { c.quoted = true })
 	case *syntax.DblQuoted:
@@ -264,7 +297,10 @@ func (e *evaluator) part(p syntax.WordPart, quoted bool) text {
 		}
 		return t.with(func(c *cell) { c.quoted = true })
 	case *syntax.ParamExp:
-		t := e.parameter(p)
+		t, ok := e.starred(p, quoted)
+		if !ok {
+			t = e.parameter(p)
+		}
 		if quoted {
 			t = t.with(func(c *cell) { c.quoted = true })
 		}
@@ -370,13 +406,8 @@ func (e *evaluator) substitution(c *syntax.CmdSubst) text {
 			}
 		}
 	}
-	if len(c.Stmts) == 1 && len(c.Stmts[0].Redirs) == 0 {
-		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 1 && call.Args[0].Lit() == "echo" {
-			words := e.words(call.Args[1:])
-			if t := joined(words); len(words) > 0 && words[0].String() != "-n" && words[0].String() != "-e" && !t.isOpen() {
-				return t
-			}
-		}
+	if t, ok := e.printed(c.Stmts); ok {
+		return t
 	}
 	e.submitted(c)
 	return unknown(source(c), e.line(c.Pos()))
@@ -406,7 +437,17 @@ func (e *evaluator) submitted(c *syntax.CmdSubst) {
 // parameter expands one parameter.
 func (e *evaluator) parameter(p *syntax.ParamExp) text {
 	line := e.line(p.Pos())
-	if p.Param == nil || p.Excl || p.Slice != nil || p.NestedParam != nil || p.Names != 0 {
+	if p.Param == nil || p.NestedParam != nil || p.Names != 0 {
+		return unknown(source(p), line)
+	}
+	if p.Excl {
+		direct, ok := e.indirect(p)
+		if !ok {
+			return unknown(source(p), line)
+		}
+		if t := e.parameter(direct); direct.Exp != nil || !t.isOpen() {
+			return t
+		}
 		return unknown(source(p), line)
 	}
 	value, set := e.value(p)
@@ -417,6 +458,10 @@ func (e *evaluator) parameter(p *syntax.ParamExp) text {
 		}
 		if set && !value.isOpen() && !wholeList(p.Index) {
 			return known(strconv.Itoa(len(value)), line)
+		}
+	case p.Slice != nil:
+		if t, ok := e.sliced(p.Slice, value); ok && set && !wholeList(p.Index) && p.Param.Value != "@" && p.Param.Value != "*" {
+			return t
 		}
 	case p.Repl != nil:
 		return e.replaced(p, value, set)
@@ -457,7 +502,7 @@ func (e *evaluator) value(p *syntax.ParamExp) (text, bool) {
 	}
 	v, ok := e.state.variables[name]
 	if !ok {
-		return nil, false
+		return known(blank, e.line(p.Pos())), name == "IFS"
 	}
 	if !v.isList {
 		return v.text, true
@@ -574,17 +619,47 @@ func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, boo
 	return value, true
 }
 
-// replaced replaces plain text in a value.
+// replaced replaces what fits a pattern in a value: everywhere, once, or at one end.
 func (e *evaluator) replaced(p *syntax.ParamExp, value text, set bool) text {
 	from, to := e.word(p.Repl.Orig), e.word(p.Repl.With)
-	if !set || value.isOpen() || from.isOpen() || to.isOpen() || len(from) == 0 || strings.ContainsAny(from.String(), `*?[\`) || len(value)*(len(to)+1) > maxValue {
-		return unknown(source(p), e.line(p.Pos()))
+	open := unknown(source(p), e.line(p.Pos()))
+	if !set || value.isOpen() || from.isOpen() || to.isOpen() || len(from) == 0 || wholeList(p.Index) || p.Param.Value == "@" || p.Param.Value == "*" ||
+		len(value) > 4096 || (len(value)+1)*(len(to)+1) > maxValue {
+		return open
 	}
+	before, after := "", ""
+	if first := from[0]; !p.Repl.All && !first.quoted && first.b == '#' {
+		from, before = from[1:], "^"
+	} else if !p.Repl.All && !first.quoted && first.b == '%' {
+		from, after = from[1:], "$"
+	}
+	glob := from.glob()
+	if !e.spend(0, len(glob)*(1+len(value)*len(value)/stepsPerCell)) {
+		return open
+	}
+	expr, err := pattern.Regexp(glob, 0)
+	if err != nil || strings.ContainsAny(to.String(), "&") {
+		return open // & is what was found, in some releases of bash
+	}
+	rx, err := regexp.Compile("(?s)" + before + "(?:" + strings.TrimPrefix(expr, "(?s)") + ")" + after)
+	if err != nil {
+		return open
+	}
+	rx.Longest()
 	n := 1
 	if p.Repl.All {
 		n = -1
 	}
-	return known(strings.Replace(value.String(), from.String(), to.String(), n), e.line(p.Pos()))
+	var out strings.Builder
+	last, s := 0, value.String()
+	for _, m := range rx.FindAllStringIndex(s, n) {
+		if m[0] == m[1] && before+after == "" {
+			continue
+		}
+		out.WriteString(s[last:m[0]] + to.String())
+		last = m[1]
+	}
+	return known(out.String()+s[last:], e.line(p.Pos()))
 }
 
 // matches reports whether a word fits a glob.

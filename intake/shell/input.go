@@ -3,6 +3,7 @@ package shell
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -51,7 +52,10 @@ func (e *evaluator) sets(s *syntax.Stmt, name string, words []text) {
 		names = names[:1]
 	}
 	input, ok := e.fed(s)
-	ok = ok && len(names) == 1 && name != "printf"
+	ok = ok && len(names) == 1
+	if name == "printf" {
+		input, ok = e.formatted(words[min(2, len(words)):], e.line(s.Pos()))
+	}
 	for _, n := range names {
 		v := variable{exported: e.state.variables[n].exported, isList: list}
 		switch {
@@ -60,12 +64,14 @@ func (e *evaluator) sets(s *syntax.Stmt, name string, words []text) {
 			v.list = []text{computed("${"+n+"[@]}", e.line(s.Pos()))}
 		case !ok:
 			v.text = computed("${"+n+"}", e.line(s.Pos()))
+		case name == "printf":
+			v.text = unquoted(input)
 		case name != "read":
 			v.list = input.lines()
 		case !whole && list:
-			v.list = input.firstOf().fields()
+			v.list = e.fields(input.firstOf())
 		case list:
-			v.list = input.fields()
+			v.list = e.fields(input)
 		case whole:
 			v.text = input
 		default:
@@ -110,23 +116,30 @@ func assigns(stmts []*syntax.Stmt) bool {
 	return only
 }
 
-// mostItems are more options than a loop puts together.
-const mostItems = 64
+// Bounds of a loop that puts options together: over words, and of turns that are counted.
+const (
+	mostItems = 64
+	mostTurns = 512
+)
 
 // loop runs the body once for each value where that only sets variables, and else once, with
 // a variable that is open over several values.
 func (e *evaluator) loop(c *syntax.ForClause) {
 	words, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
-		e.run(c.Do)
+		e.counting(c)
 		return
 	}
 	e.guarded++
 	defer func() { e.guarded-- }()
 	name, items := words.Name.Value, e.words(words.Items)
 	vague := func(t text) bool { return t.isOpen() || strings.Contains(t.String(), "{") }
+	most := mostItems
+	if counted(items) {
+		most = mostTurns
+	}
 	switch plain := !slices.ContainsFunc(items, vague); {
-	case len(items) == 1 && plain, len(items) > 1 && len(items) <= mostItems && plain && assigns(c.Do):
+	case len(items) == 1 && plain, len(items) > 1 && len(items) <= most && plain && assigns(c.Do):
 		for _, t := range items {
 			e.state.variables[name] = variable{text: t}
 			e.run(c.Do)
@@ -135,6 +148,70 @@ func (e *evaluator) loop(c *syntax.ForClause) {
 	}
 	e.state.variables[name] = variable{text: computed("${"+name+"}", e.line(words.Name.Pos()))}
 	e.run(c.Do)
+}
+
+// counted reports numbers one after the other.
+func counted(items []text) bool {
+	return !slices.ContainsFunc(items, func(t text) bool {
+		_, err := strconv.Atoi(t.String())
+		return err != nil
+	})
+}
+
+// counting runs for ((i=0; i<n; i++)): as often as it says where that is known and the
+// body only sets variables, and else once, with variables that are open.
+func (e *evaluator) counting(c *syntax.ForClause) {
+	loop, ok := c.Loop.(*syntax.CStyleLoop)
+	if ok && loop.Init != nil {
+		e.computes(loop.Init)
+	}
+	goesOn := func() truth {
+		if loop.Cond == nil {
+			return perhaps
+		}
+		n, known := e.arithmetic(loop.Cond)
+		if !known {
+			return perhaps
+		}
+		return truthOf(n != 0)
+	}
+	turn := func() {
+		e.run(c.Do)
+		if loop.Post != nil {
+			e.computes(loop.Post)
+		}
+	}
+	if ok && e.turns(c.Do, goesOn, turn) {
+		return
+	}
+	if ok && loop.Post != nil {
+		e.unsure(func() { e.computes(loop.Post) })
+	}
+	e.run(c.Do)
+}
+
+// turns runs the turns of a loop whose body only sets variables, as long as it goes on;
+// false, with nothing changed, where it is not known how often that is.
+func (e *evaluator) turns(body []*syntax.Stmt, goesOn func() truth, turn func()) bool {
+	if !assigns(body) {
+		return false
+	}
+	before := e.state
+	e.state = e.copied()
+	for range mostTurns {
+		switch goesOn() {
+		case no:
+			return true
+		case yes:
+			e.guardedly(turn)
+			if !e.state.over && e.steps < maxSteps/2 && e.cells < maxCells/2 {
+				continue
+			}
+		}
+		break
+	}
+	e.state = before
+	return false
 }
 
 // farther are the commands that start what one of their words says on other machines.

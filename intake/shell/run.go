@@ -238,6 +238,15 @@ func (e *evaluator) while(c *syntax.WhileClause) {
 		ok := e.outcome(c.Cond[len(c.Cond)-1])
 		return e.state.given && (ok == yes && !c.Until || ok == no && c.Until)
 	}
+	if !readsArguments(c) && len(c.Cond) == 1 && e.turns(c.Do, func() truth {
+		if ok := e.outcome(c.Cond[0]); c.Until {
+			return ok.not()
+		} else {
+			return ok
+		}
+	}, func() { e.run(c.Do) }) {
+		return
+	}
 	if !readsArguments(c) || !goesOn() {
 		if !readsArguments(c) || !e.state.given {
 			e.unsure(func() {

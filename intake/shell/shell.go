@@ -9,6 +9,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -169,58 +170,86 @@ func (s *Script) settle() {
 }
 
 // gpus is the number at the end of what a directive asks for, such as gpu:a100:8.
-var gpus = regexp.MustCompile(`^(?:gpu:)?(?:[A-Za-z]\w*:)?(\d+)$`)
+var gpus = regexp.MustCompile(`^(?:gpu:)?(?:[A-Za-z][\w.-]*:)?(\d+)$`)
+
+// number is the number that a directive asks for; 0 where it asks for none.
+func (d Directive) number() int {
+	value := d.Value
+	switch d.Name {
+	case "nodes": // 4-4
+		if low, high, ok := strings.Cut(value, "-"); ok && low == high {
+			value = low
+		}
+	case "gres", "gpus", "gpus-per-node", "gpus-per-task":
+		for _, part := range strings.Split(value, ",") {
+			if m := gpus.FindStringSubmatch(part); m != nil && (d.Name != "gres" || strings.HasPrefix(part, "gpu:")) {
+				value = m[1]
+			}
+		}
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n > 1<<20 {
+		return 0
+	}
+	return max(n, 0)
+}
 
 // allocation sets the variables in which sbatch tells a script what it asked for
 // (sbatch(1), output environment variables).
 func (e *evaluator) allocation(all []Directive, file int) {
-	nodes, perNode, tasks, onNode := e.call.Nodes, 0, 0, e.call.GPUs
-	set := func(n, line int, names ...string) {
-		for _, name := range names {
-			e.state.variables[name] = variable{text: known(strconv.Itoa(n), file*fileLines+line), exported: true, slurm: true}
-		}
-	}
-	line := 1
-	for _, d := range all {
-		n, err := strconv.Atoi(d.Value)
-		if m := gpus.FindStringSubmatch(d.Value); m != nil && (d.Name == "gres" || d.Name == "gpus-per-node") && e.call.GPUs == 0 {
-			if onNode, err = strconv.Atoi(m[1]); err == nil && d.Name == "gpus-per-node" {
-				set(onNode, d.Line, "SLURM_GPUS_PER_NODE")
-			}
-			continue
-		}
-		if err != nil || n < 1 {
-			continue
-		}
-		switch d.Name {
-		case "nodes":
-			if e.call.Nodes == 0 {
-				nodes, line = n, d.Line
-			}
-		case "ntasks":
-			tasks = n
-		case "ntasks-per-node":
-			perNode = n
-			set(n, d.Line, "SLURM_NTASKS_PER_NODE")
-		case "cpus-per-task":
-			set(n, d.Line, "SLURM_CPUS_PER_TASK")
-		}
-	}
 	if len(all) == 0 {
 		return // sbatch starts it in no way that it says
 	}
-	if nodes > 0 {
-		set(nodes, line, "SLURM_NNODES", "SLURM_JOB_NUM_NODES")
+	asked, lines := map[string]int{}, map[string]int{}
+	for _, d := range all {
+		if n := d.number(); n > 0 {
+			asked[d.Name], lines[d.Name] = n, d.Line
+		}
 	}
-	if tasks == 0 {
-		tasks = nodes * perNode
+	if e.call.Nodes > 0 {
+		asked["nodes"], lines["nodes"] = e.call.Nodes, 1
 	}
-	if tasks > 0 {
-		set(tasks, line, "SLURM_NTASKS", "SLURM_NPROCS")
+	if e.call.GPUs > 0 {
+		delete(asked, "gres")
+		delete(asked, "gpus-per-node")
 	}
-	if onNode > 0 {
-		set(onNode, line, "SLURM_GPUS_ON_NODE")
+	tell := func(n int, by string, names ...string) {
+		for _, name := range names {
+			if line := cmp.Or(lines[by], 1); n > 0 {
+				e.state.variables[name] = variable{text: known(strconv.Itoa(n), file*fileLines+line), exported: true, slurm: true}
+			}
+		}
 	}
+	for by, name := range map[string]string{
+		"gpus": "SLURM_GPUS", "gpus-per-node": "SLURM_GPUS_PER_NODE", "gpus-per-task": "SLURM_GPUS_PER_TASK",
+		"ntasks-per-node": "SLURM_NTASKS_PER_NODE", "cpus-per-task": "SLURM_CPUS_PER_TASK",
+	} {
+		tell(asked[by], by, name)
+	}
+	nodes, tasks, onNode := settled(asked)
+	if e.call.GPUs > 0 {
+		onNode = e.call.GPUs
+	}
+	tell(nodes, "nodes", "SLURM_NNODES", "SLURM_JOB_NUM_NODES")
+	tell(tasks, "nodes", "SLURM_NTASKS", "SLURM_NPROCS")
+	tell(onNode, "nodes", "SLURM_GPUS_ON_NODE")
+}
+
+// settled are nodes, tasks of all, and GPUs of a node, as far as what is asked for says
+// them; 0 where it does not.
+func settled(asked map[string]int) (nodes, tasks, onNode int) {
+	whole := func(a, b int) int {
+		if b < 1 || a%b != 0 {
+			return 0
+		}
+		return a / b
+	}
+	perNode, all := asked["ntasks-per-node"], asked["gpus"]
+	nodes = cmp.Or(asked["nodes"], whole(asked["ntasks"], perNode), whole(all, asked["gpus-per-node"]))
+	tasks = cmp.Or(asked["ntasks"], nodes*perNode, whole(all, asked["gpus-per-task"]), all*asked["ntasks-per-gpu"])
+	perNode = cmp.Or(perNode, whole(tasks, nodes))
+	onNode = cmp.Or(asked["gpus-per-node"], asked["gres"], asked["gpus-per-task"]*perNode, whole(all, nodes))
+	return nodes, tasks, onNode
 }
 
 // checked parses a script that is short enough, with an error that names the

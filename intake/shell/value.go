@@ -84,16 +84,26 @@ func (t text) glob() string {
 }
 
 // fields splits text where white space is not quoted.
-func (t text) fields() []text {
+func (t text) fields() []text { return t.fieldsAt(blank) }
+
+// fieldsAt splits text at characters that are not quoted: white space as much as there is,
+// and others one by one, between which a field may be empty.
+func (t text) fieldsAt(separators string) []text {
 	var all []text
-	start := -1
-	for i := range t {
-		space := !t[i].quoted && (t[i].b == ' ' || t[i].b == '\t' || t[i].b == '\n')
-		if space && start >= 0 {
-			all = append(all, t[start:i])
-			start = -1
-		} else if !space && start < 0 {
-			start = i
+	start, ended := -1, false // ended: by white space, behind which another may stand
+	for i, c := range t {
+		at := !c.quoted && strings.IndexByte(separators, c.b) >= 0
+		white := at && strings.IndexByte(blank, c.b) >= 0
+		switch {
+		case !at && start < 0:
+			start, ended = i, false
+		case !at:
+		case start >= 0:
+			all, start, ended = append(all, t[start:i]), -1, white
+		case !white && !ended:
+			all = append(all, text{})
+		case !white:
+			ended = false
 		}
 	}
 	if start >= 0 {

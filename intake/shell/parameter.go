@@ -1,0 +1,370 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// sliced is a part of a value, ${x:from:length}; false where it is not known which.
+func (e *evaluator) sliced(s *syntax.Slice, value text) (text, bool) {
+	from, to, ok := e.bounds(s, len(value))
+	if !ok {
+		return nil, false
+	}
+	// What stands before the part says where it begins, and the whole how long it is
+	// where it is counted from the end.
+	for _, x := range []syntax.ArithmExpr{s.Offset, s.Length} {
+		if n, _ := e.number(x); n < 0 && value.isOpen() {
+			return nil, false
+		}
+	}
+	if value[:to].isOpen() {
+		return nil, false
+	}
+	return value[from:to], true
+}
+
+// number is the value of an expression that may be left out.
+func (e *evaluator) number(x syntax.ArithmExpr) (int, bool) {
+	if x == nil {
+		return 0, true
+	}
+	return e.arithmetic(x)
+}
+
+// bounds are the ends of a part of something of a length.
+func (e *evaluator) bounds(s *syntax.Slice, length int) (from, to int, ok bool) {
+	from, ok = e.number(s.Offset)
+	n, ok2 := e.number(s.Length)
+	if from < 0 {
+		from += length
+	}
+	switch {
+	case !ok || !ok2:
+		return 0, 0, false
+	case from < 0 || from > length:
+		return 0, 0, true
+	case s.Length == nil:
+		return from, length, true
+	case n < 0:
+		return from, length + n, length+n >= from // else bash ends with an error
+	}
+	return from, from + min(n, length-from), true
+}
+
+// elements are the elements of a list of which a word takes a part, ${a[@]:from:length}.
+// Arguments are counted from 1.
+func (e *evaluator) elements(p *syntax.ParamExp, v variable) ([]text, bool) {
+	if v.loose || v.keys != nil {
+		return nil, false
+	}
+	all := v.list
+	if p.Param.Value == "@" || p.Param.Value == "*" {
+		all = append([]text{unknown("$0", e.line(p.Pos()))}, all...)
+	}
+	if n, ok := e.number(p.Slice.Length); !ok || n < 0 {
+		return nil, false
+	}
+	from, to, ok := e.bounds(p.Slice, len(all))
+	return all[from:to], ok
+}
+
+// indirect is the parameter that ${!x} means, with what else the braces say.
+func (e *evaluator) indirect(p *syntax.ParamExp) (*syntax.ParamExp, bool) {
+	named, ok := e.value(&syntax.ParamExp{Param: p.Param, Index: p.Index})
+	name := named.String()
+	if !ok || named.isOpen() || wholeList(p.Index) || !syntax.ValidName(name) {
+		return nil, false
+	}
+	direct := *p
+	param := *p.Param
+	param.Value = name
+	direct.Param, direct.Index, direct.Excl = &param, nil, false
+	return &direct, true
+}
+
+// blank is what words are split at where the script says nothing of it.
+const blank = " \t\n"
+
+// separators are the characters of IFS.
+func (e *evaluator) separators() string {
+	v, set := e.state.variables["IFS"]
+	if !set || v.isList || v.text.isOpen() {
+		return blank
+	}
+	return v.text.String()
+}
+
+// fields splits text as the shell does.
+func (e *evaluator) fields(t text) []text { return t.fieldsAt(e.separators()) }
+
+// starred is a list in quotes that becomes one word, "${a[*]}", joined by IFS.
+func (e *evaluator) starred(p *syntax.ParamExp, quoted bool) (text, bool) {
+	ifs, set := e.state.variables["IFS"]
+	plain := !p.Length && !p.Excl && p.Slice == nil && p.Repl == nil && p.Exp == nil
+	if !quoted || !set || !plain || p.Param == nil || p.Param.Value != "*" && !isStar(p.Index) || ifs.text.isOpen() {
+		return nil, false
+	}
+	all := e.state.variables[p.Param.Value].list
+	if p.Param.Value == "*" {
+		if all = e.state.positional; !e.state.given {
+			return nil, false
+		}
+	}
+	size := 0
+	for _, t := range all {
+		size += len(t) + 1
+	}
+	if !e.spend(0, size) {
+		return nil, true
+	}
+	var out text
+	for i, t := range all {
+		if i > 0 && len(ifs.text) > 0 {
+			out = append(out, ifs.text[0])
+		}
+		out = append(out, t...)
+	}
+	return out, true
+}
+
+// ansi are the letters of escapes in $'…'.
+var ansi = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"'}
+
+// escaped is $'…', of which letters for characters are followed and codes are not.
+func (e *evaluator) escaped(p *syntax.SglQuoted) text {
+	var out []byte
+	for i := 0; i < len(p.Value); i++ {
+		c := p.Value[i]
+		if c == '\\' && i+1 < len(p.Value) {
+			i++
+			var ok bool
+			if c, ok = ansi[p.Value[i]]; !ok {
+				return unknown(source(p), e.line(p.Pos()))
+			}
+		}
+		out = append(out, c)
+	}
+	return known(string(out), e.line(p.Pos())).with(func(c *cell) { c.quoted = true })
+}
+
+// printed is the output of statements that do nothing but print what is known: one
+// command, behind assignments.
+func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
+	last := stmts[len(stmts)-1]
+	call, isCall := last.Cmd.(*syntax.CallExpr)
+	if !isCall || len(call.Args) < 2 || len(call.Assigns) > 0 || len(last.Redirs) > 0 || last.Negated || last.Background {
+		return nil, false
+	}
+	program := call.Args[0].Lit()
+	switch program {
+	case "echo", "printf", "dirname", "basename", "realpath", "expr", "seq":
+	default:
+		return nil, false
+	}
+	if e.state.functions[program] != nil {
+		return nil, false
+	}
+	for _, s := range stmts[:len(stmts)-1] {
+		if c, ok := s.Cmd.(*syntax.CallExpr); !ok || len(c.Args) > 0 || len(s.Redirs) > 0 {
+			return nil, false
+		}
+	}
+	if len(stmts) > 1 {
+		before := e.state
+		e.state = e.copied()
+		defer func() { e.state = before }()
+		e.run(stmts[:len(stmts)-1])
+	}
+	words := e.words(call.Args[1:])
+	if len(words) == 0 {
+		return nil, false
+	}
+	switch program {
+	case "echo":
+		if words[0].String() == "-n" {
+			words = words[1:]
+		}
+		out = joined(words)
+		ok = !out.isOpen() && !(len(words) > 0 && strings.HasPrefix(words[0].String(), "-e"))
+	case "printf":
+		out, ok = e.formatted(words, e.line(call.Pos()))
+		ok = ok && !out.isOpen()
+	case "expr":
+		out, ok = e.expression(words, e.line(call.Pos()))
+	case "seq":
+		out, ok = e.sequence(words, e.line(call.Pos()))
+	default:
+		out, ok = ofPath(program, words)
+	}
+	for len(out) > 0 && out[len(out)-1].b == '\n' {
+		out = out[:len(out)-1]
+	}
+	return out.with(func(c *cell) { c.quoted = c.open }), ok
+}
+
+// expression is what expr prints of two numbers.
+func (e *evaluator) expression(words []text, line int) (text, bool) {
+	op, known3 := map[string]syntax.BinAritOperator{"+": syntax.Add, "-": syntax.Sub, "*": syntax.Mul, "/": syntax.Quo, "%": syntax.Rem}[words[min(1, len(words)-1)].String()]
+	if len(words) != 3 || !known3 {
+		return nil, false
+	}
+	a, err := strconv.Atoi(words[0].String())
+	b, err2 := strconv.Atoi(words[2].String())
+	n, ok := operated(op, a, b)
+	if err != nil || err2 != nil || !ok || joined(words).isOpen() {
+		return nil, false
+	}
+	return known(strconv.Itoa(n), line), true
+}
+
+// sequence is what seq prints of whole numbers.
+func (e *evaluator) sequence(words []text, line int) (text, bool) {
+	bounds := []int{1, 1, 0} // first, step, last
+	for i, w := range words {
+		n, err := strconv.Atoi(w.String())
+		if err != nil || w.isOpen() || len(words) > 3 {
+			return nil, false
+		}
+		switch {
+		case i == len(words)-1:
+			bounds[2] = n
+		default:
+			bounds[i] = n
+		}
+	}
+	first, step, last := bounds[0], bounds[1], bounds[2]
+	if step == 0 || (last-first)/step > mostTurns || first > 1<<31 || first < -1<<31 || last > 1<<31 || last < -1<<31 {
+		return nil, false
+	}
+	var out text
+	for n := first; step > 0 && n <= last || step < 0 && n >= last; n += step {
+		out = append(out, known(strconv.Itoa(n)+"\n", line)...)
+	}
+	return out, e.spend(0, len(out))
+}
+
+// formatted is what printf makes of its words; false for what is not followed: other
+// letters than s, d and i, and values that only a run knows.
+func (e *evaluator) formatted(words []text, line int) (text, bool) {
+	if len(words) == 0 || words[0].isOpen() {
+		return nil, false
+	}
+	format, values := words[0].String(), words[1:]
+	if strings.Contains(strings.NewReplacer(`\n`, "", `\t`, "", `\\`, "").Replace(format), `\`) {
+		return nil, false
+	}
+	var out text
+	for {
+		before := len(values)
+		for rest := format; rest != ""; {
+			plain, directive, found := strings.Cut(rest, "%")
+			out = append(out, known(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`).Replace(plain), line)...)
+			if !found {
+				break
+			}
+			end := strings.IndexFunc(directive, func(c rune) bool { return c < '0' || c > '9' })
+			if end < 0 || end > 2 {
+				return nil, false
+			}
+			width, letter := directive[:end], directive[end]
+			rest = directive[end+1:]
+			if letter == '%' && width == "" {
+				out = append(out, known("%", line)...)
+				continue
+			}
+			var value text
+			if len(values) > 0 {
+				value, values = values[0], values[1:]
+			}
+			value, ok := padded(value, width, letter, line)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, value...)
+		}
+		if len(out) > maxValue || !e.spend(1, len(out)) {
+			return nil, false
+		}
+		if len(values) == 0 || len(values) == before {
+			return out, true
+		}
+	}
+}
+
+// padded is one value of printf, in a width.
+func padded(value text, width string, letter byte, line int) (text, bool) {
+	fill := " "
+	switch letter {
+	case 's':
+		if width != "" && value.isOpen() {
+			return nil, false
+		}
+	case 'd', 'i':
+		n := int64(0)
+		if len(value) > 0 {
+			var err error
+			if n, err = strconv.ParseInt(value.String(), 0, 64); err != nil || value.isOpen() || n < 0 {
+				return nil, false
+			}
+		}
+		value = known(strconv.FormatInt(n, 10), line)
+		if strings.HasPrefix(width, "0") {
+			fill = "0"
+		}
+	default:
+		return nil, false
+	}
+	n, _ := strconv.Atoi(width)
+	return append(known(strings.Repeat(fill, max(n-len(value), 0)), line), value...), true
+}
+
+// ofPath is what dirname, basename and realpath print of a path, as far as the path
+// is known where they cut it.
+func ofPath(program string, words []text) (text, bool) {
+	for len(words) > 0 && (words[0].String() == "--" || program == "realpath" && strings.HasPrefix(words[0].String(), "-")) {
+		if s := words[0].String(); s != "--" && strings.Trim(s, "-emsqz") != "" {
+			return nil, false
+		}
+		words = words[1:]
+	}
+	suffixed := program == "basename" && len(words) == 2
+	if len(words) == 0 || len(words) > 1 && !suffixed {
+		return nil, false
+	}
+	p := words[0]
+	cut := strings.LastIndexByte(p.String(), '/')
+	s := p.String()
+	switch {
+	case len(p) == 0 || strings.HasPrefix(s, "-") || p.any(func(c cell) bool { return c.maybe }):
+		return nil, false
+	case program == "realpath":
+		// A relative path is one of the folder that the script runs in.
+		if s[0] != '/' || p.isOpen() || strings.Contains(s, "..") {
+			return nil, false
+		}
+		for len(p) > 1 && p[len(p)-1].b == '/' {
+			p = p[:len(p)-1]
+		}
+		return p, !strings.Contains(p.String(), "//") && !strings.Contains(p.String()+"/", "/./")
+	case p[max(cut, 0):].isOpen() || cut == len(p)-1:
+		return nil, false
+	case program == "dirname" && cut < 0:
+		return known(".", int(p.firstLine())), true
+	case program == "dirname":
+		return p[:max(cut, 1)], cut == 0 || p[cut-1].b != '/'
+	}
+	base := p[cut+1:]
+	if suffixed {
+		end := words[1].String()
+		if words[1].isOpen() {
+			return nil, false
+		}
+		if rest := strings.TrimSuffix(base.String(), end); rest != "" {
+			base = base[:len(rest)]
+		}
+	}
+	return base, true
+}
