@@ -495,6 +495,37 @@ func TestTrainerSchedule(t *testing.T) {
 	}
 }
 
+// TestTrainerFills: the Trainer fills in what the configuration has as auto; what it leaves
+// out is DeepSpeed's to say, and what it says counts.
+func TestTrainerFills(t *testing.T) {
+	const options = "--max_grad_norm 5 --weight_decay 0.3 --adam_beta2 0.9 --adam_epsilon 1e-5"
+	for _, c := range []struct{ config, version, want string }{
+		{`{"gradient_clipping": "auto"}`, "", "5 0.3 0.9 1e-05 []"},
+		{`{"zero_optimization": {"stage": 1}}`, "", "1 0.3 0.9 1e-05 [max_grad_norm]"},
+		{`{"zero_optimization": {"stage": 1}}`, "0.19.2", "0 0.3 0.9 1e-05 [max_grad_norm]"},
+		{`{"gradient_clipping": 5, "optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}}}`, "", "5 0.3 0.999 1e-08 [adam_beta2 adam_epsilon]"},
+		{`{"optimizer": {"type": "AdamW", "params": {"betas": [0.8, 0.95], "eps": 1e-6}}}`, "", "1 0 0.95 1e-06 [max_grad_norm weight_decay adam_beta2 adam_epsilon]"},
+	} {
+		n, err := tree.JSON([]byte(c.config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "z.json", c.version, n.Object())
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+options))
+		passed := []string{}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Left && f.File == "run.sh" && f.Name != "deepspeed" {
+				passed = append(passed, f.Name)
+			}
+		}
+		const o = "training.optimizer."
+		if got := fmt.Sprint(d.Float(o+"gradient_clipping"), d.Float(o+"weight_decay"), d.Float(o+"beta2"), d.Float(o+"epsilon"), passed); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.config, got, c.want)
+		}
+	}
+}
+
 // TestRefused: what would be passed on and the release does not take is not passed on.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{

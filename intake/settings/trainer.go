@@ -30,6 +30,16 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 			configured[path] = v
 		}
 	}
+	kept := []string{clippingOf}
+	if _, ok := configured[optimizerOf]; ok {
+		kept = append(kept, ".weight_decay", ".beta1", ".beta2", ".epsilon")
+	}
+	settled := map[string]draft.Value{}
+	for _, name := range kept {
+		if v, ok := d.Get(optimizerOf + name); ok {
+			settled[optimizerOf+name] = v
+		}
+	}
 	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("trainer.jsonl"), strange: "an option of the training script, which ndc does not know"}).read(d, file, nil, options...)
 	for name, u := range r.rules {
 		if _, given := r.given[name]; u.Default != nil && !given {
@@ -42,15 +52,28 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 			r.ruling(option, draft.Left, "", "the configuration of DeepSpeed has one, which counts")
 		}
 	}
+	for _, name := range []string{"max_grad_norm", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon"} {
+		path := r.rules[name].Argument
+		v, ok := settled[path]
+		if !ok {
+			continue
+		}
+		if now, _ := d.Get(path); now.Value != v.Value {
+			r.ruling(name, draft.Left, "", "the Trainer fills in what the configuration of DeepSpeed has as auto alone")
+		}
+		d.Set(path, v.Value, v.Place)
+	}
 	r.warmup(configured[scheduleOf].Value != nil)
 	return true
 }
 
-// Arguments that a configuration of DeepSpeed says before the Trainer does
-// (integrations/deepspeed.py: deepspeed_optim_sched).
+// Arguments that a configuration of DeepSpeed says before the Trainer does, also where it
+// leaves them out: the Trainer fills in values that are auto (integrations/deepspeed.py:
+// deepspeed_optim_sched, fill_match).
 const (
 	scheduleOf  = "training.schedule"
 	optimizerOf = "training.optimizer"
+	clippingOf  = ".gradient_clipping"
 )
 
 // warmup settles over how many steps the rate rises: a part of those of the run, and
