@@ -775,3 +775,21 @@ func TestLargeRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestTestData: data to test with are not passed on beside data that Megatron-LM takes alone.
+func TestTestData(t *testing.T) {
+	const launch = "torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --bf16 --lr 1e-3 --train-iters 10 --tokenizer-type HuggingFaceTokenizer --tokenizer-model /t "
+	for data, want := range map[string]bool{
+		"--test-data-path /c":                                           false,
+		"--data-path /a --split 9,1,0 --test-data-path /c":              false,
+		"--train-data-path /a --valid-data-path /b --test-data-path /c": true,
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + data + "\n")}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := strings.Contains(string(r.Job), "--test-data-path"); got != want {
+			t.Errorf("%s: %s", data, r.Job)
+		}
+	}
+}

@@ -536,7 +536,8 @@ func (r *reading) defaults() {
 }
 
 // Drop takes back what would be passed on and what the launch that ndc emits for
-// the draft says too.
+// the draft says too, or excludes: data to test with beside one source for everything
+// (arguments.py: validate_args, data blend checks).
 func Drop(d *draft.Draft, emitted shell.Command) {
 	_, options := cut("", emitted.Words)
 	said := map[string]string{}
@@ -551,19 +552,24 @@ func Drop(d *draft.Draft, emitted shell.Command) {
 		given[i].Text = w
 	}
 	var kept []string
-	dropped := map[string]bool{}
+	dropped := map[string]string{} // why
 	_, options = cut("", given)
 	for _, o := range options {
 		values := strings.Join(o.texts(), " ")
 		if emitted, ok := said[o.name]; ok && emitted == values {
-			dropped[o.name] = true
+			dropped[o.name] = "ndc emits it too"
+			continue
+		}
+		_, mock := said["--mock-data"]
+		if _, one := said["--data-path"]; o.name == "--test-data-path" && (mock || one) {
+			dropped[o.name] = "the release takes no such data beside " + map[bool]string{true: "--mock-data", false: "--data-path"}[mock]
 			continue
 		}
 		kept = append(append(kept, o.name), o.texts()...)
 	}
 	for i := range d.Findings {
-		if f := &d.Findings[i]; f.Verdict == draft.Passed && dropped[f.Name] {
-			f.Verdict, f.Why = draft.Left, "ndc emits it too"
+		if f := &d.Findings[i]; f.Verdict == draft.Passed && dropped[f.Name] != "" {
+			f.Verdict, f.Why = draft.Left, dropped[f.Name]
 		}
 	}
 	if d.Remove(path); len(kept) > 0 {
