@@ -32,7 +32,7 @@ type rule struct {
 	Source   string         `json:"source"`   // where the framework says so
 }
 
-//go:embed accelerate.jsonl run.jsonl torchtitan.jsonl trainer.jsonl torchtitan_printed.jsonl deepspeed.jsonl
+//go:embed accelerate.jsonl flavors.jsonl run.jsonl torchtitan.jsonl trainer.jsonl torchtitan_printed.jsonl deepspeed.jsonl
 var files embed.FS
 
 // rules are those of a file by the keys that they are for; *.NAME is every key of

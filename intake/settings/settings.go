@@ -55,6 +55,8 @@ type reading struct {
 	file   string
 	given  map[string]key
 	passed []string
+
+	earlier bool // keys are of a release before 0.2.0
 }
 
 // read takes all keys of a configuration.
@@ -87,6 +89,7 @@ func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
 		}
 		u := r.rules.of(path)
 		if u != nil && u.Now != "" {
+			r.earlier = r.earlier || strings.HasPrefix(u.Source, "torchtitan 0.1.0") || strings.HasPrefix(u.Source, "torchtitan commit")
 			path = u.Now
 		}
 		if in, ok := m.Value.(tree.Object); ok && len(in) > 0 && (u == nil || !u.Whole) {

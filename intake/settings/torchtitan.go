@@ -301,10 +301,19 @@ const (
 	ownModule = "ndc_job"
 )
 
-// flavor reads the model: of TorchTitan's code, or of the catalogue where ndc
-// registered it.
+// flavor reads the model: of TorchTitan's code, as far as it stands in a table, or of the
+// catalogue where ndc registered it.
 func flavor(r *reading, k key, _ *rule) outcome {
 	name, flavor := r.given["model.name"], r.given["model.flavor"]
+	if found := r.flavored(name.Text(), flavor.Text()); found != nil && !name.open && !flavor.open {
+		switch {
+		case k.path == "model.name":
+			return left("model.flavor says the model")
+		case sized(r.d):
+			return left("another file says the model")
+		}
+		return r.build(k, found)
+	}
 	switch {
 	case name.Text() != ownModel || !slices.Contains(catalog.Names("model"), flavor.Text()):
 		return unknown("a model of TorchTitan's code: name it with the variable, or give its config.json too")
