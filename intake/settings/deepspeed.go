@@ -219,6 +219,7 @@ func Launcher(d *draft.Draft, file string, command []Word) bool {
 	}
 	trainer := Trainer(d, file, command)
 	start, script := -1, false
+	var unknown []string
 	var machines, ranks int64
 	var at draft.Place
 	for i, w := range words {
@@ -233,7 +234,14 @@ func Launcher(d *draft.Draft, file string, command []Word) bool {
 			value = words[i+1]
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
+		open := command[i].Open || !joined && i+1 < len(words) && command[i+1].Open
 		switch {
+		case !script && open && (name == "--num_machines" || name == "--num_processes"): // which counts before what a file says
+			unknown = append(unknown, "cluster.gpus_per_node")
+			if name == "--num_machines" {
+				unknown = append(unknown, "cluster.nodes")
+			}
+			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
 		case !script && strings.ReplaceAll(name, "-", "_") == "__nnodes" && err == nil && n > 0:
 			d.Set("cluster.nodes", n, places[i])
 		case !script && strings.ReplaceAll(name, "-", "_") == "__nproc_per_node" && err == nil && n > 0:
@@ -260,6 +268,9 @@ func Launcher(d *draft.Draft, file string, command []Word) bool {
 		machines = max(machines, 1)
 	}
 	processes(d, machines, ranks, at)
+	for _, path := range unknown {
+		d.Remove(path)
+	}
 	const layout = "constraints.layout."
 	replicas := d.Int("cluster.nodes") * d.Int("cluster.gpus_per_node")
 	if n := d.Int(layout+"micro_batch_size") * d.Int(layout+"micro_batches") * replicas; trainer && n > 0 && d.Int(layout+"tensor_parallel") <= 1 {
