@@ -220,6 +220,10 @@ func join(name string, before variable, values []variable, always bool) variable
 		}
 		return out
 	}
+	if t, ok := around(before.text, values); ok {
+		out.text = t
+		return out
+	}
 	options := false
 	added := slices.Clone(before.text)
 	for _, v := range values {
@@ -253,6 +257,30 @@ func join(name string, before variable, values []variable, always bool) variable
 		out.text = out.text.with(func(c *cell) { c.among = &among })
 	}
 	return out
+}
+
+// around is a command to which branches add words in front, such as a profiler, and options
+// behind, which may be there; false where they do more.
+func around(before text, values []variable) (text, bool) {
+	command := before.String()
+	if !strings.Contains(strings.TrimSpace(command), " ") {
+		return nil, false
+	}
+	var front, behind text
+	for _, v := range values {
+		s := v.text.String()
+		at := strings.Index(s, command)
+		if at < 0 || v.isList {
+			return nil, false
+		}
+		if rest := s[at+len(command):]; strings.TrimSpace(rest) != "" && (!looksLikeOptions(rest) || !strings.ContainsAny(rest[:1], " \t\n")) {
+			return nil, false
+		}
+		front = append(front, v.text[:at]...)
+		behind = append(behind, v.text[at+len(command):]...)
+	}
+	maybe := func(c *cell) { c.maybe = true }
+	return slices.Concat(front.with(maybe), before, behind.with(maybe)), true
 }
 
 // at is the element of a key; nothing where there is none.
