@@ -14,6 +14,8 @@ func TestFlavors(t *testing.T) {
 		{`name = "llama3"` + "\n" + `flavor = "8B"`, "", "catalog.model.llama3_1_8b", "document_mask"},
 		{`name = "llama3"` + "\n" + `flavor = "8B_flex"`, "", "document_mask = true", block},
 		{`name = "llama3"` + "\n" + `flavor = "70B"`, "batch_size = 2", "catalog.model.llama3_70b", "llama3_1"},
+		{`name = "llama2"` + "\n" + `flavor = "13B"`, "batch_size = 2", "catalog.model.llama2_13b", block},
+		{`name = "llama2"` + "\n" + `flavor = "13B"`, "", "catalog.model[var.model]", "layers"},
 		{`name = "qwen3"` + "\n" + `flavor = "32B"`, "batch_size = 2", "catalog.model.qwen3_32b", block},
 		{`name = "qwen3"` + "\n" + `flavor = "30B-A3B"`, "", "catalog.model.qwen3_30b_a3b", block},
 		{`name = "gpt_oss"` + "\n" + `flavor = "120b"`, "", "catalog.model.gpt_oss_120b", block},

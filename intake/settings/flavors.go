@@ -32,20 +32,16 @@ var flavors = sync.OnceValue(func() []flavored {
 	return facts.Lines[flavored]("settings: flavors.jsonl", string(src))
 })
 
-// lastUnscaled is the release before the one from which on Llama 3 has scaled positions
-// (torchtitan commit 5bbda42c, of October 2025). A configuration with keys of its time is
-// of its models.
-const lastUnscaled = "0.1.0"
-
 // flavored finds the model of a name: of the release that the configuration is for, or
-// an earlier one where it has the keys of one.
+// of an earlier state of the code where it has keys of one. Llama 3 has scaled positions
+// since commit 5bbda42c, of October 2025, and 0.2.0.
 func (r *reading) flavored(name, flavor string) *flavored {
 	var found *flavored
 	for i, f := range flavors() {
 		if !slices.Contains(f.Names, name) || !slices.Contains(f.Flavors, flavor) {
 			continue
 		}
-		if f.Release == lastTOML && found == nil || f.Release == lastUnscaled && r.earlier {
+		if f.Release == lastTOML && found == nil || f.Release != lastTOML && r.earlier {
 			found = &flavors()[i]
 		}
 	}
@@ -63,21 +59,18 @@ func (r *reading) build(k key, f *flavored) outcome {
 		path := "model." + name
 		r.d.Set(path, typed(path, f.Model[name]), r.at(k))
 	}
-	if all := torchtitan.Architectures(lastTOML, f.module()); len(all) > 0 {
-		kind := all[0]
-		if f.Model["moe.experts"] != nil {
+	kind := "llama"
+	if all := torchtitan.Architectures(lastTOML, f.Names[0]); len(all) > 0 {
+		if kind = all[0]; f.Model["moe.experts"] != nil {
 			kind = all[len(all)-1]
 		}
-		r.d.Derive("model.architecture", kind)
 	}
+	r.d.Derive("model.architecture", kind)
 	if f.Documents {
 		r.d.Default("training.data.document_mask", true, r.at(k))
 	}
 	return outcome{to: "model", why: "as TorchTitan " + f.Release + " builds it, apart from the weights that it starts from"}
 }
-
-// module is the package of the model.
-func (f *flavored) module() string { return f.Names[0] }
 
 // sized reports a model that another file says, such as its config.json.
 func sized(d *draft.Draft) bool { return d.Has("model.layers") || d.Has("model.hidden_size") }
