@@ -197,7 +197,7 @@ func TestStart(t *testing.T) {
 		"initial_load_in_hf = true":                                   "  false checkpoint.initial_load_in_hf",
 		"initial_load_path = \"\"":                                    "  false ",
 	} {
-		root, err := TOML([]byte("[metrics]\nlog_freq = 5\n[training]\nmax_norm = inf\n[checkpoint]\nenable = true\n" + text + "\n"))
+		root, err := TOML([]byte("[metrics]\nlog_freq = 5\n[activation_checkpoint]\nmode = \"full\"\n[training]\nmax_norm = inf\n[checkpoint]\nenable = true\n" + text + "\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestFormerTorchTitan(t *testing.T) {
 		"[float8]\nenable_float8_linear = false\nenable_fsdp_float8_all_gather = true\n":                                                                                               "bf16 <nil> <nil> []",
 		"[checkpoint]\nenable_checkpoint = true\ninterval_type = \"seconds\"\ninterval = 900\n":                                                                                        "bf16 <nil> 900s []",
 	} {
-		o, err := TOML([]byte("[training]\nsteps = 10\n[metrics]\nlog_freq = 10\n" + config))
+		o, err := TOML([]byte("[training]\nsteps = 10\n[activation_checkpoint]\nmode = \"full\"\n[metrics]\nlog_freq = 10\n" + config))
 		if err != nil {
 			t.Fatal(err)
 		}

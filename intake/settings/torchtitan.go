@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -402,6 +403,7 @@ func (r *reading) completeTitan() {
 		}
 	}
 	r.validated()
+	r.untold()
 	if !d.Has(layout+"zero_stage") && !r.opened("parallelism.fsdp_reshard_after_forward") {
 		r.set(layout+"zero_stage", int64(3))
 	}
@@ -430,6 +432,7 @@ func (r *reading) completeTitan() {
 	if !r.opened("activation_checkpoint.mode") {
 		d.Default(layout+"recompute", "selective", draft.Place{})
 	}
+	r.everySecond(layout)
 	r.logging()
 	r.unsaid()
 }
@@ -517,6 +520,33 @@ func (r *reading) unsaid() {
 					r.set(class.Argument, v)
 				}
 			}
+		}
+	}
+}
+
+// everySecond names what the release recomputes where nothing says it: every second layer,
+// for which the language has no word.
+func (r *reading) everySecond(layout string) {
+	const name = "activation_checkpoint.selective_ac_option"
+	entry, _ := r.table.Lookup(name)
+	every, _ := entry.Default.(string)
+	if _, err := strconv.Atoi(every); err == nil && !r.has(name) && r.d.Text(layout+"recompute") == "selective" {
+		at := r.at(r.given["activation_checkpoint.mode"])
+		at.Line = max(at.Line, 1)
+		r.d.Find(draft.Finding{Place: at, Name: name, Value: every, Verdict: draft.Unknown, Why: "the release's default; ndc has recompute by operation, not of every n-th layer"})
+	}
+}
+
+// untold gives the release's defaults of what a run is trained with, where ndc's own are
+// others or it has none.
+func (r *reading) untold() {
+	for name, path := range map[string]string{
+		"training.steps": "training.steps", "training.seq_len": "model.sequence_length",
+		"optimizer.lr": "training.optimizer.learning_rate", "lr_scheduler.warmup_steps": "training.schedule.warmup_steps",
+	} {
+		entry, _ := r.table.Lookup(name)
+		if v, ok := entry.Default.(float64); ok && !r.has(name) {
+			r.d.Default(path, typed(path, v), draft.Place{})
 		}
 	}
 }
