@@ -3,6 +3,7 @@ package shell
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -600,6 +601,9 @@ func (e *evaluator) exports(around *state) {
 	slices.SortFunc(e.script.Exports, func(a, b Export) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// several is an element that is more than one option.
+var several = regexp.MustCompile(`^\s*--?\S+\s.*--`)
+
 // lists keeps the variables that hold options.
 func (e *evaluator) lists() {
 	e.exports(newState())
@@ -618,7 +622,13 @@ func (e *evaluator) lists() {
 		}
 		c := Command{Line: int(parts[0].firstLine())}
 		for _, p := range parts {
-			c.Words = append(c.Words, p.word())
+			words := []text{p}
+			if several.MatchString(p.String()) { // options in one element
+				words = p.bare().fields()
+			}
+			for _, w := range words {
+				c.Words = append(c.Words, w.word())
+			}
 		}
 		e.script.Lists = append(e.script.Lists, c)
 	}

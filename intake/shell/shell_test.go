@@ -137,6 +137,17 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestLists: of a list whose options became one element, each is a word.
+func TestLists(t *testing.T) {
+	s, err := Read([]byte("A=(--a 1)\nA+=(\"--b 2\" --c)\nA=(\"${A[*]}\")\n"), Call{})
+	if err != nil || len(s.Lists) != 1 {
+		t.Fatal(err, s)
+	}
+	if got, want := spell(s.Lists[0]), "--a 1 --b 2 --c"; got != want || len(s.Lists[0].Words) != 5 {
+		t.Errorf("%d words of %q, want %q", len(s.Lists[0].Words), got, want)
+	}
+}
+
 // TestAmong: of a variable that a condition sets the values are known, unless one of
 // them is not.
 func TestAmong(t *testing.T) {
