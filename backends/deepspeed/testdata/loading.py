@@ -3,7 +3,7 @@
     python3 loading.py TEMPLATES
 
 It needs Python alone. The optimizer has what the job says afterwards, and the count of its steps from the checkpoint; what was read
-is counted in sequences.
+is counted in sequences, and of text in documents and tokens of every lane.
 """
 import sys
 import types
@@ -38,6 +38,7 @@ def main(templates):
         assert got == {"betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": decay, "step": 6}, got
     assert engine.optimizer.clip_grad == 0.5, engine.optimizer.clip_grad
     starts()
+    lanes()
 
 
 def starts():
@@ -51,6 +52,28 @@ def starts():
                                     layout=types.SimpleNamespace(global_batch_size=16))
         got = started(run, {"step": 6, "data": state})
         assert (got["step"], got["data"]) == want, (got, want)
+
+
+def lanes():
+    """Two ranks that went on from a checkpoint know all lanes of a text, and each reads some of them."""
+    for name in ("numpy", "torch.distributed"):
+        sys.modules[name] = types.ModuleType(name)
+    torch = sys.modules["torch"]
+    torch.distributed = distributed = sys.modules["torch.distributed"]
+    torch.bfloat16 = torch.float16 = torch.float32 = None
+    from trainer.text import Lanes
+    saved = {"0,0": [3, 5], "0,1": [2, 0], "1,1": [7, 7]}
+    ranks = [Lanes.__new__(Lanes) for _ in range(2)]
+    for rank in ranks:
+        rank.ranks = types.SimpleNamespace(world=2)
+        rank.restore(saved)
+    ranks[0].places[0, 0] = [4, 1]
+    ranks[1].places |= {(0, 1): [2, 9], (1, 3): [0, 2]}
+    told = [{f"{source},{lane}": place for (source, lane), place in rank.places.items()} for rank in ranks]
+    for order in (told, told[::-1]):
+        distributed.all_gather_object = lambda everyone, mine, order=order: everyone.__setitem__(slice(None), order)
+        got = ranks[0].state()
+        assert got == {"0,0": [4, 1], "0,1": [2, 9], "1,1": [7, 7], "1,3": [0, 2]}, got
 
 
 if __name__ == "__main__":
