@@ -1,10 +1,12 @@
-"""Folders of JSON lines are read as one file that holds the same lines, by any number of ranks and after any stop.
+"""Folders of JSON lines are read as one file that holds the same lines, by any number of ranks and after any stop, and a
+blend of several wholly.
 
     python3 reading.py TEMPLATES SCRATCH
 
-It needs Python alone, and reads folders of token files too where there is a numpy.
+It needs Python alone, and reads folders of token files and blends too where there is a numpy.
 """
 import copy
+import itertools
 import json
 import os
 import sys
@@ -49,7 +51,7 @@ class Words:
 
 def documents(ndc, path, rank, stop):
     """What a rank reads, when it stops after some documents and another process goes on."""
-    data = {"sources": [["text", path, 1.0]], "end_of_document": None, "sequence_length": 8}
+    data = {"sources": [["text", path, 1.0]], "end_of_document": None, "sequence_length": 8, "seed": 7}
     reader = ndc.JSONLines(data, Words(), rank, RANKS)
     for n in range(READ):
         if n == stop:
@@ -90,6 +92,26 @@ def tokens(ndc, scratch):
             assert np.array_equal(a, b), f"sample {g}: {a}, want {b}"
 
 
+def blend(ndc, scratch):
+    """However many ranks share a blend out, together they read every document of each source, in shares by its weight."""
+    sources = []
+    for name, low in (("a", 0), ("b", 100)):
+        sources.append([name, os.path.join(scratch, name + ".jsonl"), 1.0])
+        write(sources[-1][1], lines(range(low, low + 100)))
+    data = {"format": "jsonl", "sources": sources, "end_of_document": None, "sequence_length": 4, "seed": 7, "split": None}
+    for ranks, size in ((1, 4), (2, 1), (2, 3), (4, 1), (4, 2)):
+        read = set()
+        for rank in range(ranks):
+            loader = ndc.Loader(data, rank=rank, ranks=ranks, batch_size=size, tokenizer=Words())
+            numbers = [n for batch in itertools.islice(loader.indices(0), 60 // ranks // size) for n in batch]
+            found = [loader.samples[n][0].tolist() for n in numbers]
+            read.update(*found)
+            assert abs(2 * sum(sample[0] < 100 for sample in found) - len(found)) <= 1, (ranks, size, rank)
+            later = next(loader.indices(len(numbers) * ranks))
+            assert later == [len(numbers) + i for i in range(size)], later
+        assert read == set(range(200)), (ranks, size, len(read))
+
+
 def empty(ndc, scratch):
     for extension in (".bin", ".jsonl"):
         try:
@@ -106,6 +128,7 @@ def main():
     empty(ndc, sys.argv[2])
     if numbers:
         tokens(ndc, sys.argv[2])
+        blend(ndc, sys.argv[2])
     print("tokens too" if numbers else "text alone: no numpy")
 
 
