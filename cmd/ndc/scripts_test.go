@@ -491,6 +491,25 @@ func TestSubmissionIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestLastTaskOfAnArray: its number is that of the array, of which Slurm tells
+// all tasks. The folder of submission is another one.
+func TestLastTaskOfAnArray(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "bin/scontrol", "#!/bin/bash\n"+strings.ReplaceAll(slurmCommands["scontrol"], `"$SCRIPT"`, `"$SCRIPT" 99 "$SCRIPT"`)+"\n")
+	s.trains(t, 100, []string{"SLURM_SUBMIT_DIR=/"})
+}
+
+// TestLogCannotBeWritten: a job that has no room for its log says so where Slurm
+// puts its output.
+func TestLogCannotBeWritten(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	log := filepath.Join(s.out, "logs", "full-100.log")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o755), os.Symlink("/dev/full", log)); err != nil {
+		t.Fatal(err)
+	}
+	s.refuses(t, "No space left on device\nndc: cannot write "+log, 100, []string{"SLURM_JOB_NAME=full"})
+}
+
 // TestStateCannotBeWritten: what a link cannot count, as on a full disk, nothing
 // ends; so it queues no successor.
 func TestStateCannotBeWritten(t *testing.T) {
