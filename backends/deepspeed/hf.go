@@ -324,6 +324,9 @@ func gptOSSConfig(m *job.Model, f *family) render.Object {
 		{Key: "router_aux_loss_coef", Value: decimal(m.MoE.Router.AuxCoefficient)},
 		{Key: "output_router_logits", Value: false},
 	}...)
+	if m.PositionEmbedding.Scaling == nil { // transformers 5 takes null for the YaRN of gpt-oss (configuration_gpt_oss.py)
+		o = replace(o, "rope_scaling", render.Object{{Key: "rope_type", Value: "default"}})
+	}
 	return replace(o, "intermediate_size", m.MoE.ExpertFFNHiddenSize)
 }
 

@@ -26,3 +26,24 @@ func TestYaRN(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainRotations: without scaling gpt-oss rotates plainly, where transformers takes
+// a null for its own YaRN, of factor 32.
+func TestPlainRotations(t *testing.T) {
+	m := &job.Model{Architecture: "gpt_oss", Layers: 2, MoE: &job.MoE{Experts: 4, TopK: 2}, PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 10000}}
+	for _, scaling := range []*job.RopeScaling{nil, {Type: "linear", Factor: 2}} {
+		m.PositionEmbedding.Scaling = scaling
+		want := "default"
+		if scaling != nil {
+			want = scaling.Type
+		}
+		for _, member := range gptOSSConfig(m, families["gpt_oss"]) {
+			if member.Key != "rope_scaling" {
+				continue
+			}
+			if said, ok := member.Value.(render.Object); !ok || said[0].Value != want {
+				t.Errorf("rope_scaling is %v, want rope_type %q", member.Value, want)
+			}
+		}
+	}
+}
