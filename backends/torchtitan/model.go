@@ -30,6 +30,9 @@ type family struct {
 	// weights are the architectures whose Hugging Face checkpoints the
 	// framework's adapter for this model reads.
 	weights []string
+	// notRead says why the adapter does not read them all the same, unless
+	// extra_args have the option readWith; "": it does.
+	notRead, readWith string
 }
 
 // gap is a feature that a model does not have: the one that the job's model

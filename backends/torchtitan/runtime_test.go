@@ -190,6 +190,33 @@ func TestWeightsPackage(t *testing.T) {
 	}
 }
 
+// TestWeightsOfExperts: the adapters of gpt_oss leave experts random (0.3.0), or read those
+// in MXFP4 alone (0.2.2).
+func TestWeightsOfExperts(t *testing.T) {
+	for _, c := range []struct {
+		version, from, argument string
+		want                    bool
+	}{
+		{"0.2.2", "huggingface", "", true},
+		{"0.2.2", "huggingface", "--checkpoint.initial_load_in_hf_quantized=true", false},
+		{"0.2.2", "scratch", "", false},
+		{"0.3.0", "huggingface", "", true},
+		{"0.3.0", "huggingface", "--checkpoint.initial_load_in_hf_quantized=true", true},
+		{"0.3.0", "checkpoint", "", false},
+	} {
+		j := testJob(c.version, sinkModel(), 4)
+		j.Training.Start.From, j.Training.Start.Path, j.Training.Checkpoint.Path, j.Training.Checkpoint.SaveOptimizer = c.from, "/weights", "/checkpoints", true
+		if c.argument != "" {
+			j.Backend.ExtraArgs = []string{c.argument}
+		}
+		_, diags := Backend{}.Target(j)
+		got := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == UnsupportedCheckpoint })
+		if got != c.want {
+			t.Errorf("%s from %s with %q: %v", c.version, c.from, c.argument, diags)
+		}
+	}
+}
+
 // TestAttentionRules: which kernels take a mask that context parallelism cuts, and
 // documents under CUDA graphs.
 func TestAttentionRules(t *testing.T) {

@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -233,6 +234,8 @@ func (v *version) checkCheckpoint(j *job.Job, diags *diag.List) {
 	if f := v.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
 		refuse("start.from", fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter reads Hugging Face weights of %s, not of %s. Convert the weights to a TorchTitan checkpoint, or use another backend.",
 			f.module, strings.Join(f.weights, " and "), j.Model.Architecture))
+	} else if s.From == "huggingface" && f.notRead != "" && (f.readWith == "" || !slices.Contains(j.Backend.ExtraArgs, "--"+f.readWith+"=true")) {
+		refuse("start.from", f.notRead)
 	}
 }
 
