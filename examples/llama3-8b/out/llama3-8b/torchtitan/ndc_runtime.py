@@ -236,12 +236,15 @@ class JSONLines:
     def __init__(self, data, tokenizer, rank, ranks):
         self.data, self.tokenizer, self.rank, self.ranks = data, tokenizer, rank, ranks
         self.blend = Blend([weight for _, _, weight in data["sources"]])
+        # Ranks walk through the blend from places of their own, so that each reads all sources, and every batch is a blend.
+        self.place = permute(rank % BLEND_PERIOD, BLEND_PERIOD, data["seed"])
         self.lines = [Lines(expand(path)) for _, path, _ in data["sources"]]
         # Per source: bytes read, lines read, tokens left over, document starts among them.
         self.state = [[0, 0, [], []] for _ in data["sources"]]
 
-    def __getitem__(self, g):
-        s, _ = self.blend[g]
+    def __getitem__(self, n):
+        """The n-th sample of this rank."""
+        s, _ = self.blend[self.place + n]
         state, length = self.state[s], self.data["sequence_length"]
         while len(state[2]) < length + 1:
             self.extend(s, state)
@@ -330,8 +333,9 @@ class Loader:
             yield batch
 
     def indices(self, consumed):
+        stream = isinstance(self.samples, JSONLines)  # where each rank counts its own
         while True:
-            first = consumed + self.rank * self.batch_size
+            first = consumed // self.ranks if stream else consumed + self.rank * self.batch_size
             yield list(range(first, first + self.batch_size))
             consumed += self.batch_size * self.ranks
 

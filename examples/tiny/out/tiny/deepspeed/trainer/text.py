@@ -61,11 +61,14 @@ class Lanes:
         return self.encode(lines[permute(position, len(lines), mix(self.seed, source) + epoch)])
 
     def state(self):
-        """The places of all lanes, gathered from the ranks that read them."""
+        """The places of all lanes. A rank that went on from a checkpoint has a place for each, and moves those alone that it
+        reads: the furthest counts."""
         mine = {f"{source},{lane}": place for (source, lane), place in self.places.items()}
-        everyone = [None] * self.ranks.world
+        everyone, furthest = [None] * self.ranks.world, {}
         torch.distributed.all_gather_object(everyone, mine)
-        return {key: place for places in everyone for key, place in places.items()}
+        for key, place in (item for places in everyone for item in places.items()):
+            furthest[key] = max(place, furthest.get(key, place))
+        return furthest
 
     def restore(self, state):
         self.rest = {}
