@@ -112,6 +112,27 @@ func TestMargin(t *testing.T) {
 	near(t, "margin of a normal error", math.Log(normal.Margin(0.05, 1)), 1.6449*0.02, 1e-5)
 }
 
+// TestMarginByHalves: a margin is what halving the distance between two bounds finds, to more
+// digits than it is rounded to.
+func TestMarginByHalves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := Memory{rapid.Float64Range(1e-3, 0.15).Draw(t, "spread"), rapid.Float64Range(0, 0.2).Draw(t, "growth"), rapid.Float64Range(0, 0.03).Draw(t, "tail")}
+		start, run := rapid.Float64Range(1e-6, 0.49).Draw(t, "start"), rapid.Float64Range(1e-6, 0.49).Draw(t, "run")
+		low, high := 1.0, math.Exp(20*m.Spread+m.Growth+50*m.Tail)
+		for range 60 {
+			at := (low + high) / 2
+			if first := m.reaches(1, at); first <= start && m.later(1, at)-first <= run {
+				high = at
+			} else {
+				low = at
+			}
+		}
+		if got := m.Margin(start, run); math.Abs(got/high-1) > 1e-11 {
+			t.Errorf("%+v within %v and %v: margin %v, by halves %v", m, start, run, got, high)
+		}
+	})
+}
+
 // TestLittleTail: beside a wide error, a tail that is much smaller adds what its mean
 // moves the error by, however much smaller it is.
 func TestLittleTail(t *testing.T) {
