@@ -45,6 +45,29 @@ func TestFloors(t *testing.T) {
 	}
 }
 
+// TestForgets: an evaluator that has seen more layouts than it remembers tells the step and the memory
+// that a new one does.
+func TestForgets(t *testing.T) {
+	e := New(jobOf(dense(), 1), targetOf(runtimes.Whole()))
+	at := func(e *Evaluator, microBatch int) (r Result) {
+		l, x := single(microBatch), execution()
+		e.EvaluateMemory(&l, &x, &r)
+		e.EvaluateTime(&l, &x, &r)
+		return r
+	}
+	for n := range mostTables + 10 {
+		at(e, n+1)
+	}
+	if tables := len(e.tables); tables > mostTables || len(e.stateTables) > mostTables {
+		t.Errorf("%d tables are remembered", tables)
+	}
+	for _, n := range []int{1, 7, mostTables} {
+		if got, want := at(e, n), at(New(e.job, e.target), n); got != want {
+			t.Errorf("micro-batch %d: %+v, %+v by a new one", n, got, want)
+		}
+	}
+}
+
 // TestFloorsOfManyChunks: the passage of one micro-batch through a thousand layers
 // is no longer than the step, and tells nearly all of it where there are few.
 func TestFloorsOfManyChunks(t *testing.T) {

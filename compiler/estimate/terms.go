@@ -106,11 +106,18 @@ func (e *Evaluator) stateKey(l *plan.Layout, x *plan.Execution) stateKey {
 // once; their tables stay.
 const mostKnown = 1 << 12
 
+// mostTables bounds what is remembered of ways to cut and run layers, some 20 kB each of a
+// model with several kinds of them: a search that nothing prunes sees hundreds of thousands.
+const mostTables = 1 << 12
+
 // tableTerms is the table without state communication, from the cache.
 func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	t, ok := e.tables[k]
 	if !ok {
 		t = e.buildTable(l, x, g)
+		if len(e.tables) >= mostTables {
+			clear(e.tables)
+		}
 		e.tables[k] = t
 	}
 	return t
@@ -122,6 +129,9 @@ func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g 
 	if !ok {
 		s = &layerTable{}
 		e.withState(s, e.tableTerms(k.tableKey, l, x, g), nil, l, x, g)
+		if len(e.stateTables) >= mostTables {
+			clear(e.stateTables)
+		}
 		e.stateTables[k] = s
 	}
 	return s

@@ -46,11 +46,17 @@ func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
 	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: t, shards: shardsOf(l), communicators: m.overhead.communicators(l) + t.dispatcher, enough: math.MaxInt64}
 }
 
+// mostShapes bounds what a long search remembers to some tens of megabytes.
+const mostShapes = 1 << 13
+
 // termsOf looks up or makes the terms of a shape.
 func (m *Model) termsOf(s shape) *terms {
 	t := m.cache[s]
 	if t == nil {
 		t = m.makeTerms(s)
+		if len(m.cache) >= mostShapes {
+			clear(m.cache)
+		}
 		m.cache[s] = t
 	}
 	return t
