@@ -70,11 +70,12 @@ def position(run, state):
 
 
 class Checkpoints:
-    """Decides after every step, on rank 0's clock, and tells the others."""
+    """Decides after every step, on rank 0's clock, and tells the others. The time limit counts from when the program was
+    started, the interval of checkpoints from when the model was there."""
 
     def __init__(self, run, started):
         self.run, self.spec = run, run.checkpoint
-        self.steps, self.started, self.last = run.training.steps, started, started
+        self.steps, self.started, self.last = run.training.steps, started, time.time()
         self.told = False
         if self.spec.path:
             signal.signal(signal.SIGTERM, self.hear)

@@ -13,6 +13,8 @@ import sys
 import threading
 import time
 
+BEGAN = time.time()  # a time limit counts from here: imports and a load of weights take their part of it
+
 import deepspeed
 import deepspeed.comm as dist
 import torch
@@ -35,7 +37,7 @@ def main():
     check_batch(engine, run.layout, ranks)
 
     data = batches.Batches(run, ranks)
-    checkpoints = Checkpoints(run, started=time.time())
+    checkpoints = Checkpoints(run, BEGAN)
     state = resume(engine, run, checkpoints)
     data.restore(state.get("data"), state["step"])
     log = logs.Logger(run, ranks)
