@@ -2,6 +2,7 @@ package deepspeed
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/backends/render"
@@ -37,13 +38,13 @@ func TestPlainRotations(t *testing.T) {
 		if scaling != nil {
 			want = scaling.Type
 		}
-		for _, member := range gptOSSConfig(m, families["gpt_oss"]) {
-			if member.Key != "rope_scaling" {
-				continue
-			}
-			if said, ok := member.Value.(render.Object); !ok || said[0].Value != want {
-				t.Errorf("rope_scaling is %v, want rope_type %q", member.Value, want)
-			}
+		config := gptOSSConfig(m, families["gpt_oss"])
+		i := slices.IndexFunc(config, func(member render.Member) bool { return member.Key == "rope_scaling" })
+		if i < 0 {
+			t.Fatal("no rope_scaling")
+		}
+		if said, ok := config[i].Value.(render.Object); !ok || said[0].Value != want {
+			t.Errorf("rope_scaling is %v, want rope_type %q", config[i].Value, want)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 	case throttled != "":
 		r.Why = throttled
 	case foreign(&r):
-		r.Why = fmt.Sprintf("its step takes %.3g times as long as predicted, which is no error of a term: the plan may be that of another run", float64(r.Measured/r.Predicted))
+		r.Why = "its " + implausible(float64(r.Measured/r.Predicted))
 	default:
 		r.Used = true
 	}

@@ -159,7 +159,7 @@ func (w *Progress) time(p *plan.Plan, y *logs.Steady, engine string) {
 	t.MFU = units.Rounded(units.Share(float64(p.Throughput.MFU) / ratio))
 	w.Left = units.Rounded(units.Seconds(max(0, w.Steps.Total-w.Steps.Done)) * t.Measured)
 	if uncertainty.Beyond(ratio, uncertainty.MostOff) {
-		w.Notes = append(w.Notes, implausible(ratio))
+		w.Notes = append(w.Notes, "the "+implausible(ratio)+", or the machine another than planned")
 	}
 	if !t.Inside {
 		w.Off = suspects(p, engine, ratio)
@@ -168,7 +168,7 @@ func (w *Progress) time(p *plan.Plan, y *logs.Steady, engine string) {
 
 // implausible says of a step that no term is what is off.
 func implausible(ratio float64) string {
-	return fmt.Sprintf("the step takes %.3g times as long as predicted, which is no error of a term: the plan may be that of another run, or the machine another than planned", ratio)
+	return fmt.Sprintf("step takes %.3g times as long as predicted, which is no error of a term: the plan may be that of another run", ratio)
 }
 
 // suspects shares a step's deviation out to its terms as the prior makes most

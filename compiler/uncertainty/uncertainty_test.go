@@ -107,6 +107,7 @@ func TestWorkedUpdate(t *testing.T) {
 	percent := func(of *Prior) float64 { return 100 * of.Mean[Linear] }
 	step, kernels := Observation{Step: products, Ratio: 1.1, Model: 1}, Observation{Step: products, Ratio: 1.1, Benchmark: r.Benchmark(Linear)}
 	for _, says := range []string{
+		fmt.Sprintf("| %.1f %% for dense models, %.1f %% for mixtures; 0 on a cluster that was calibrated |", 100*r.Dense.Mean, 100*r.Experts.Mean),
 		fmt.Sprintf("share `c` = %.0f %% is the machine's", 100*p.Machine),
 		fmt.Sprintf("(`σ` = %.1f %%, `model` = %.1f %%,\n`own` = %.1f %%)", 100*math.Sqrt(p.Covariance[Linear][Linear]), 100*p.Model, 100*p.Own),
 		fmt.Sprintf("these are %.1f, %.1f and %.1f %%.", percent(p.Trained([]Observation{step}, 1)), percent(p.Others([]Observation{step})), percent(p.Others([]Observation{kernels}))),

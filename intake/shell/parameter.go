@@ -1,9 +1,13 @@
 package shell
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -130,24 +134,14 @@ func (e *evaluator) starred(p *syntax.ParamExp, quoted bool) (text, bool) {
 	return out, true
 }
 
-// ansi are the letters of escapes in $'…'.
-var ansi = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"'}
-
-// escaped is $'…', of which letters for characters are followed and codes are not.
+// escaped is $'…', of which characters are followed that a text may have.
 func (e *evaluator) escaped(p *syntax.SglQuoted) text {
-	var out []byte
-	for i := 0; i < len(p.Value); i++ {
-		c := p.Value[i]
-		if c == '\\' && i+1 < len(p.Value) {
-			i++
-			var ok bool
-			if c, ok = ansi[p.Value[i]]; !ok {
-				return unknown(source(p), e.line(p.Pos()))
-			}
-		}
-		out = append(out, c)
+	s, _, err := expand.Format(nil, p.Value, nil)
+	control := func(c rune) bool { return !unicode.IsPrint(c) && !strings.ContainsRune(blank+"\r", c) }
+	if err != nil || strings.Contains(p.Value, `\c`) || !utf8.ValidString(s) || strings.ContainsFunc(s, control) {
+		return unknown(source(p), e.line(p.Pos()))
 	}
-	return known(string(out), e.line(p.Pos())).with(func(c *cell) { c.quoted = true })
+	return known(s, e.line(p.Pos())).with(func(c *cell) { c.quoted = true })
 }
 
 // printed is the output of statements that do nothing but print what is known: one
@@ -246,79 +240,64 @@ func (e *evaluator) sequence(words []text, line int) (text, bool) {
 	return out, e.spend(0, len(out))
 }
 
+// The directives of printf that are followed, and those with a width.
+var (
+	directive = regexp.MustCompile(`%[-+ ]?[0-9]{0,2}[sdi]|%%`)
+	wide      = regexp.MustCompile(`%[-+ ]?[0-9]`)
+)
+
 // formatted is what printf makes of its words; false for what is not followed: other
-// letters than s, d and i, and values that only a run knows.
+// letters than s, d and i, and values of a number or in a width that only a run knows.
+// Values that only a run knows are marked by NUL and their place, which no word has.
 func (e *evaluator) formatted(words []text, line int) (text, bool) {
 	if len(words) == 0 || words[0].isOpen() {
 		return nil, false
 	}
-	format, values := words[0].String(), words[1:]
-	if strings.Contains(strings.NewReplacer(`\n`, "", `\t`, "", `\\`, "").Replace(format), `\`) {
+	format := words[0].String()
+	if strings.Contains(directive.ReplaceAllString(format, ""), "%") {
+		return nil, false
+	}
+	var values []string
+	open := 0
+	for i, w := range words[1:] {
+		value := w.String()
+		switch {
+		case strings.Contains(value, "\x00"):
+			return nil, false
+		case w.isOpen():
+			open++
+			value = "\x00" + strconv.Itoa(i+1) + "\x00"
+		}
+		values = append(values, value)
+	}
+	var printed strings.Builder
+	for {
+		s, n, err := expand.Format(nil, format, values)
+		if err != nil || printed.Len()+len(s) > maxValue || !e.spend(1, len(s)) {
+			return nil, false
+		}
+		printed.WriteString(s)
+		if values = values[n:]; n == 0 || len(values) == 0 {
+			break
+		}
+	}
+	parts := strings.Split(printed.String(), "\x00")
+	if len(parts) != 1+2*open || open > 0 && wide.MatchString(format) {
 		return nil, false
 	}
 	var out text
-	for {
-		before := len(values)
-		for rest := format; rest != ""; {
-			plain, directive, found := strings.Cut(rest, "%")
-			out = append(out, known(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`).Replace(plain), line)...)
-			if !found {
-				break
-			}
-			end := strings.IndexFunc(directive, func(c rune) bool { return c < '0' || c > '9' })
-			if end < 0 || end > 2 {
-				return nil, false
-			}
-			width, letter := directive[:end], directive[end]
-			rest = directive[end+1:]
-			if letter == '%' && width == "" {
-				out = append(out, known("%", line)...)
-				continue
-			}
-			var value text
-			if len(values) > 0 {
-				value, values = values[0], values[1:]
-			}
-			value, ok := padded(value, width, letter, line)
-			if !ok {
-				return nil, false
-			}
-			out = append(out, value...)
+	for i, part := range parts {
+		if i%2 == 0 {
+			out = append(out, known(part, line)...)
+			continue
 		}
-		if len(out) > maxValue || !e.spend(1, len(out)) {
+		place, err := strconv.Atoi(part)
+		if err != nil {
 			return nil, false
 		}
-		if len(values) == 0 || len(values) == before {
-			return out, true
-		}
+		out = append(out, words[place]...)
 	}
-}
-
-// padded is one value of printf, in a width.
-func padded(value text, width string, letter byte, line int) (text, bool) {
-	fill := " "
-	switch letter {
-	case 's':
-		if width != "" && value.isOpen() {
-			return nil, false
-		}
-	case 'd', 'i':
-		n := int64(0)
-		if len(value) > 0 {
-			var err error
-			if n, err = strconv.ParseInt(value.String(), 0, 64); err != nil || value.isOpen() || n < 0 {
-				return nil, false
-			}
-		}
-		value = known(strconv.FormatInt(n, 10), line)
-		if strings.HasPrefix(width, "0") {
-			fill = "0"
-		}
-	default:
-		return nil, false
-	}
-	n, _ := strconv.Atoi(width)
-	return append(known(strings.Repeat(fill, max(n-len(value), 0)), line), value...), true
+	return out, true
 }
 
 // ofPath is what dirname, basename and realpath print of a path, as far as the path

@@ -312,7 +312,7 @@ func (e *effect) move() {
 }
 
 // bias is by how much longer steps of a kind of model take than is predicted, in the mean
-// of machines that no fit has seen: the generalised least squares of it.
+// of machines that no fit has seen: the generalised least squares of it (Aitken 1935).
 type bias struct {
 	of        *uncertainty.Kind
 	sum, says float64 // of one round
