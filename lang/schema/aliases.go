@@ -21,6 +21,9 @@ func Meant(word string, known []string) string {
 // aliases maps words of Megatron-LM, DeepSpeed, TorchTitan, Hugging Face and
 // daily use to words of the language.
 var aliases = invert(map[string]string{
+	"base": "from extends inherits template",
+	"mock": "mock_data synthetic dummy_data",
+
 	// Layouts.
 	"tensor_parallel":         "tp tp_size tensor_model_parallel_size tensor_parallel_size tensor_parallel_degree autotp_size",
 	"sequence_parallel":       "sp",

@@ -114,11 +114,16 @@ var scheduleBlock = Block{
 	},
 }
 
+// madeUp are words for data that nobody wrote, which is no format.
+var madeUp = map[string]string{"mock": isMock, "synthetic": isMock, "random": isMock, "dummy": isMock}
+
+const isMock = "Write mock = true in place of format."
+
 var dataBlock = Block{
 	Name: "data", Required: true,
 	Doc: "What is read.",
 	Arguments: []Argument{
-		{Name: "format", Type: String, Enum: []string{"megatron", "tokens", "jsonl"}, Doc: "`megatron`: prefixes of .bin and .idx files; `tokens`: flat binary files of ids; `jsonl`: text, tokenised on the fly. Needed unless `mock` is set."},
+		{Name: "format", Type: String, Enum: []string{"megatron", "tokens", "jsonl"}, Absent: madeUp, Doc: "`megatron`: prefixes of .bin and .idx files; `tokens`: flat binary files of ids; `jsonl`: text, tokenised on the fly. Needed unless `mock` is set."},
 		{Name: "split", Type: String, Doc: "Shares of the sources for training, validation and test, such as `\"99,1,0\"`."},
 		{Name: "reset_position_ids", Type: Bool, Default: "false", Doc: "Positions restart at each document."},
 		{Name: "document_mask", Type: Bool, Default: "false", Doc: "Tokens attend only within their document."},
