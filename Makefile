@@ -64,7 +64,7 @@ slurm: ## generated jobs in a real Slurm on this machine
 gpu: ## generated jobs on this machine's NVIDIA GPU, predicted beside measured; appends to testdata/measured
 	go test -tags gpu -p 1 -timeout 6h -v ./integration/gpu
 
-release: ## static binaries for linux amd64 and arm64 in dist/
-	for arch in amd64 arm64; do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '$(LDFLAGS)' -o dist/ndc-linux-$$arch ./cmd/ndc || exit 1; \
-	done
+release: ## static binaries for Linux and macOS, amd64 and arm64, in dist/
+	for os in linux darwin; do for arch in amd64 arm64; do \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '$(LDFLAGS)' -o dist/ndc-$$os-$$arch ./cmd/ndc || exit 1; \
+	done; done
