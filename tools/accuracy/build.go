@@ -63,6 +63,7 @@ type example struct {
 	assumed    bool                // nothing is known of its cluster but the GPU
 	memoryOnly bool                // its step time says nothing, or hangs on defaults that it may not have kept
 	judge      bool                // it judges only: no fit sees it, and no goal but its own counts it
+	notBest    bool                // it says nothing of what can be reached
 	grid       *grid               // it is of a grid of layouts; nil: it is not
 	open       bool                // the fastest of settings stands for what the row does not state
 	settings   []example           // what a row with open settings may have been
@@ -191,7 +192,7 @@ func (w *describer) example(r *row) example {
 	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
 	}
-	x.open, x.grid = f.Open != "", f.Grid
+	x.open, x.grid, x.notBest = f.Open != "", f.Grid, f.NotBest != ""
 	x.assumed, x.memoryOnly, x.judge = f.Assumed, f.MemoryOnly != "" || completed, f.JudgeOnly != ""
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)

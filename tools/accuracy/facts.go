@@ -13,6 +13,7 @@ type facts struct {
 	Assumed        bool     `json:"assumed"`     // nothing is known but the GPU: a typical cluster and framework
 	MemoryOnly     string   `json:"memory_only"` // why step times are not to be compared
 	JudgeOnly      string   `json:"judge_only"`  // why the rows are kept out of every fit
+	NotBest        string   `json:"not_best"`    // why the rows say nothing of what can be reached
 	Open           string   `json:"open"`        // what the rows do not state, and a search sets
 	Grid           *grid    `json:"grid"`        // nearly all layouts of each job were tried
 	CatalogCluster string   `json:"catalog_cluster"`

@@ -16,12 +16,13 @@ var scales = [...]int{64, 1024, math.MaxInt}
 
 // writePublished prints compiler/estimate/data/published.json: the row with the
 // highest utilisation of every class and scale. Rows of another framework's grids,
-// those whose layout is a guess, and what make gpu measured on one GPU are left out.
+// those whose layout is a guess or that were not made to be fast, and what make gpu
+// measured on one GPU are left out.
 func writePublished(w io.Writer, results []result) error {
 	best := map[estimate.Published]estimate.Published{}
 	for i := range results {
 		r := &results[i]
-		if r.Time == nil || r.apart || r.orderOnly() || r.example.job.Model.LayerPattern != "" || strings.HasPrefix(r.Source, "gpu_") {
+		if r.Time == nil || r.apart || r.orderOnly() || r.example.notBest || r.example.job.Model.LayerPattern != "" || strings.HasPrefix(r.Source, "gpu_") {
 			continue
 		}
 		x := r.example
