@@ -314,7 +314,18 @@ func TestSteps(t *testing.T) {
 func TestNotes(t *testing.T) {
 	p := &plan.Plan{Backend: "megatron", BackendVersion: "core_v0.19.2"}
 	got := TakenBy(p, []string{"training.steps", "training.global_batch_size", "training.optimizer.beta2"})
-	if got.Refused != nil || len(got.Kept) != 1 || len(got.Notes) != 2 || !strings.Contains(got.Notes[0], "shuffled anew") || !strings.Contains(got.Notes[1], "counts its schedule in sequences") {
+	if got.Refused != nil || len(got.Kept) != 1 || len(got.Notes) != 2 || !strings.Contains(got.Notes[0], "shuffled anew") || !strings.Contains(got.Notes[1], "counts schedule and data in sequences") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRamp: another batch ramp counts sequences otherwise, as another batch does.
+func TestRamp(t *testing.T) {
+	paths := []string{"training.batch_ramp.start", "training.batch_ramp.sequences"}
+	if got := TakenBy(&plan.Plan{Backend: "megatron", BackendVersion: "core_v0.18.2"}, paths); got.Refused == nil || got.Path != paths[0] {
+		t.Errorf("%+v", got)
+	}
+	if got := TakenBy(&plan.Plan{Backend: "megatron", BackendVersion: "core_v0.19.2"}, paths); got.Refused != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "the run fails there") {
 		t.Errorf("%+v", got)
 	}
 }
