@@ -151,7 +151,7 @@ func has(l *plan.Layout, values map[string][]string) bool {
 type ArgumentRow struct {
 	Framework string   `json:"framework"`
 	Versions  []string `json:"versions,omitempty"` // all of the framework when empty
-	// Arguments are paths; one that ends in a dot stands for all below it. "training.steps"
+	// Arguments are paths; one that ends in a dot or a bracket stands for all below it. "training.steps"
 	// is the number of steps, whichever argument it follows from.
 	Arguments []string `json:"arguments"`
 	// Refused says that the framework does not load the checkpoint. Otherwise it goes on:
@@ -173,7 +173,7 @@ var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
 
 func (r *ArgumentRow) about(p *plan.Plan, path string) bool {
 	return r.Framework == p.Backend && (len(r.Versions) == 0 || slices.Contains(r.Versions, p.BackendVersion)) &&
-		slices.ContainsFunc(r.Arguments, func(a string) bool { return a == path || strings.HasSuffix(a, ".") && strings.HasPrefix(path, a) })
+		slices.ContainsFunc(r.Arguments, func(a string) bool { return within(path, a) })
 }
 
 // Taken is what a framework makes of changed arguments when a run goes on from its
@@ -225,9 +225,12 @@ func reshapes(path string, values map[string]*record.Value) bool {
 	if kind := values["model.position_embedding"]; path == "model.max_positions" && kind != nil && kind.Value != "learned" {
 		return false
 	}
-	return !slices.ContainsFunc(shapeless, func(p string) bool {
-		return path == p || strings.HasPrefix(path, p) && strings.ContainsAny(p[len(p)-1:], ".[")
-	})
+	return !slices.ContainsFunc(shapeless, func(p string) bool { return within(path, p) })
+}
+
+// within reports whether a path is a row's, or lies below one that ends in a dot or a bracket.
+func within(path, row string) bool {
+	return path == row || strings.HasPrefix(path, row) && strings.ContainsAny(row[len(row)-1:], ".[")
 }
 
 // fateOf answers for a backend that both sides have: what is learned decides
@@ -279,10 +282,11 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 	return &f
 }
 
-// learnt are the arguments of training that changed, the number of steps among them.
+// learnt are the arguments of training that changed, the number of steps and the length
+// that data are cut to among them.
 func learnt(b *Backend, changes []Change) (paths []string) {
 	for _, c := range changes {
-		if strings.HasPrefix(c.Path, "training.") {
+		if strings.HasPrefix(c.Path, "training.") || c.Path == "model.sequence_length" {
 			paths = append(paths, c.Path)
 		}
 	}

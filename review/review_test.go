@@ -288,7 +288,7 @@ func TestArgumentRows(t *testing.T) {
 			t.Errorf("row %d: %+v", i+1, r)
 		}
 		for _, name := range r.Arguments {
-			if schema.EffectOf(strings.TrimSuffix(name, ".")) == 0 {
+			if schema.EffectOf(strings.TrimRight(name, ".[")) == 0 {
 				t.Errorf("row %d: there is no argument %q", i+1, name)
 			}
 		}
@@ -327,6 +327,18 @@ func TestRamp(t *testing.T) {
 	}
 	if got := TakenBy(&plan.Plan{Backend: "megatron", BackendVersion: "core_v0.19.2"}, paths); got.Refused != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "the run fails there") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestOrder: where other data, another seed or another length order the data anew, the
+// report says that a run goes on somewhere else in them.
+func TestOrder(t *testing.T) {
+	for _, path := range []string{"training.seed", `training.data.source["code"].weight`, "training.data.split", "model.sequence_length"} {
+		new := build("a", 1, record.Value{Path: path, Value: 2.0})
+		got := Compare([]Build{build("a", 1)}, []Build{new}).Jobs[0].Backends[0].Checkpoints
+		if got.Answer != Keeps || !strings.Contains(got.Why, "new order of data") {
+			t.Errorf("%s: %+v", path, got)
+		}
 	}
 }
 
