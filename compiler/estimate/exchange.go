@@ -258,9 +258,11 @@ func (e *Evaluator) routed(l *plan.Layout) int {
 }
 
 // hiding is how much of one exchange runs behind the compute of another
-// micro-batch when the framework interleaves the two.
+// micro-batch when the framework interleaves the two. A step of one micro-batch has
+// no other; of more all counts, though without a pipeline the first forward and the
+// last backward have none beside them: steps gained what that says and more.
 func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
-	if !b.x.OverlapExpertParallel {
+	if !b.x.OverlapExpertParallel || b.l.MicroBatches == 1 {
 		return 0, 0
 	}
 	f := b.fwd[lineLinear] + b.fwd[lineExperts] + b.fwd[lineAttention] + b.fwd[lineMemoryBound]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
@@ -67,6 +68,23 @@ func TestRoutedRecords(t *testing.T) {
 	for _, r := range RoutedRecords() {
 		if r.Routed >= r.Forced || r.Busiest <= 1 || r.Busiest > float64(r.Experts/r.Held) || r.Source == "" {
 			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestAlone: an exchange hides behind another micro-batch, which a step of one lacks.
+func TestAlone(t *testing.T) {
+	e := New(jobOf(moe(), 2), targetOf(runtimes.Whole()))
+	gain := func(microBatches int) units.Seconds {
+		l, x := single(16), execution()
+		l.ExpertParallel, l.MicroBatches = 16, microBatches
+		y := x
+		y.OverlapExpertParallel = true
+		return e.Step(&l, &x) - e.Step(&l, &y)
+	}
+	for _, n := range []int{2, 1, 4} { // one after another, by one evaluator
+		if got := gain(n); (got > 0) != (n > 1) {
+			t.Errorf("%d micro-batches gain %v", n, got)
 		}
 	}
 }

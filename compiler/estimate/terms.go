@@ -18,6 +18,7 @@ type tableKey struct {
 	sequence                                          bool
 	block                                             bool // recompute of the first layers of a chunk, which MTP layers are not
 	free                                              bool // of contention with what options overlap, for floors
+	alone                                             bool // no exchange hides behind another micro-batch: there is one
 }
 
 // stateKey is what the state of the layers of a table depends on, beside it;
@@ -80,6 +81,7 @@ func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
 		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
 		execution: e.executionIndex(x), modules: l.RecomputeModules,
 		recompute: l.Recompute, sequence: l.SequenceParallel, block: l.RecomputeMethod == "block" && e.model.MTP.Layers > 0, free: e.free && (x.OverlapTensorParallel || x.OverlapExpertParallel),
+		alone: x.OverlapExpertParallel && l.MicroBatches == 1,
 	}
 }
 
@@ -90,7 +92,7 @@ func (e *Evaluator) withoutExperts(k tableKey, x *plan.Execution) tableKey {
 	}
 	y := *x
 	y.OverlapExpertParallel, y.MoEDispatcher = false, ""
-	k.expert, k.expertTensor, k.execution, k.free = 1, 1, e.executionIndex(&y), e.free && x.OverlapTensorParallel
+	k.expert, k.expertTensor, k.execution, k.free, k.alone = 1, 1, e.executionIndex(&y), e.free && x.OverlapTensorParallel, false
 	return k
 }
 
