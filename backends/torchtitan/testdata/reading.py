@@ -112,6 +112,32 @@ def blend(ndc, scratch):
         assert read == set(range(200)), (ranks, size, len(read))
 
 
+def others(ndc, scratch):
+    """A run that goes on with other sources reads on in those that it had, and a new one from its beginning."""
+    for name, low in (("a", 0), ("b", 100), ("c", 200)):
+        write(os.path.join(scratch, name + ".jsonl"), lines(range(low, low + 100)))
+
+    def loader(names):
+        sources = [[name, os.path.join(scratch, name + ".jsonl"), 1.0] for name in names]
+        data = {"format": "jsonl", "sources": sources, "end_of_document": None, "sequence_length": 4, "seed": 7, "split": None}
+        return ndc.Loader(data, rank=0, ranks=2, batch_size=1, tokenizer=Words())
+
+    def read(loader):
+        for s, _ in enumerate(loader.data["sources"]):
+            loader.samples.extend(s, loader.samples.state[s])
+        return {name: state[2] for (name, _, _), state in zip(loader.data["sources"], loader.samples.state)}
+
+    with mock.patch.object(ndc, "Blend"):
+        first = loader("ab")
+        assert read(first) == {"a": [0], "b": [100]}
+        for names, wanted in (("ab", {"a": [0, 2], "b": [100, 102]}), ("ba", {"a": [0, 2], "b": [100, 102]}),
+                              ("abc", {"a": [0, 2], "b": [100, 102], "c": [200]}), ("cb", {"b": [100, 102], "c": [200]})):
+            after = loader(names)
+            after.load_state_dict(copy.deepcopy(first.state_dict()))
+            found = read(after)
+            assert found == wanted, f"{names}: {found}, want {wanted}"
+
+
 def empty(ndc, scratch):
     for extension in (".bin", ".jsonl"):
         try:
@@ -125,6 +151,7 @@ def empty(ndc, scratch):
 def main():
     ndc, numbers = runtime(sys.argv[1])
     text(ndc, sys.argv[2])
+    others(ndc, sys.argv[2])
     empty(ndc, sys.argv[2])
     if numbers:
         tokens(ndc, sys.argv[2])
