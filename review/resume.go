@@ -154,6 +154,8 @@ type ArgumentRow struct {
 	// Arguments are paths; one that ends in a dot or a bracket stands for all below it. "training.steps"
 	// is the number of steps, whichever argument it follows from.
 	Arguments []string `json:"arguments"`
+	// When narrows the row to runs of which one, the old or the new, has these values.
+	When map[string]any `json:"when,omitempty"`
 	// Refused says that the framework does not load the checkpoint. Otherwise it goes on:
 	// with what Note says of it, or, where that is empty, with the value that the
 	// checkpoint has, without a word.
@@ -171,8 +173,16 @@ var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
 	return facts.Lines[ArgumentRow]("review: arguments.jsonl", arguments)
 })
 
-func (r *ArgumentRow) about(p *plan.Plan, path string) bool {
-	return r.Framework == p.Backend && (len(r.Versions) == 0 || slices.Contains(r.Versions, p.BackendVersion)) &&
+func (r *ArgumentRow) about(p *plan.Plan, path string, runs []map[string]*record.Value) bool {
+	holds := func(values map[string]*record.Value) bool {
+		for name, want := range r.When {
+			if v := values[name]; v == nil || v.Value != want {
+				return false
+			}
+		}
+		return true
+	}
+	return r.Framework == p.Backend && (len(r.When) == 0 || slices.ContainsFunc(runs, holds)) && (len(r.Versions) == 0 || slices.Contains(r.Versions, p.BackendVersion)) &&
 		slices.ContainsFunc(r.Arguments, func(a string) bool { return within(path, a) })
 }
 
@@ -185,12 +195,13 @@ type Taken struct {
 	Notes   []string     // what else comes of the changes, each once
 }
 
-// TakenBy says what the framework of a plan makes of changed arguments, by their paths.
-func TakenBy(p *plan.Plan, paths []string) (t Taken) {
+// TakenBy says what the framework of a plan makes of changed arguments, by their paths, in
+// runs of these values.
+func TakenBy(p *plan.Plan, paths []string, runs ...map[string]*record.Value) (t Taken) {
 	for _, path := range paths {
 		for i := range ArgumentRows() {
 			switch r := &ArgumentRows()[i]; {
-			case !r.about(p, path):
+			case !r.about(p, path, runs):
 			case r.Note != "":
 				if !slices.Contains(t.Notes, r.Note) {
 					t.Notes = append(t.Notes, r.Note)
@@ -236,8 +247,8 @@ func within(path, row string) bool {
 // fateOf answers for a backend that both sides have: what is learned decides
 // first, then the table.
 func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
-	after := byPath(new.Values[b.Name])
-	from, to := old.saves(byPath(old.Values[b.Name])), new.saves(after)
+	before, after := byPath(old.Values[b.Name]), byPath(new.Values[b.Name])
+	from, to := old.saves(before), new.saves(after)
 	if from == nil || b.old == nil || b.new == nil || !b.old.Feasible || !b.new.Feasible {
 		return nil
 	}
@@ -264,7 +275,7 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 	if f.Answer == NotResumable || f.Answer == Unproven {
 		return &f
 	}
-	taken := TakenBy(b.new, learnt(b, changes))
+	taken := TakenBy(b.new, learnt(b, changes), before, after)
 	if r := taken.Refused; r != nil {
 		return &Fate{NotResumable, taken.Path + " is another, and " + r.Why, r.Source}
 	}
@@ -283,7 +294,8 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 }
 
 // learnt are the arguments of training that changed, the number of steps and the length
-// that data are cut to among them.
+// that data are cut to among them, and the axis by which there are more or fewer
+// data-parallel ranks.
 func learnt(b *Backend, changes []Change) (paths []string) {
 	for _, c := range changes {
 		if strings.HasPrefix(c.Path, "training.") || c.Path == "model.sequence_length" {
@@ -292,6 +304,13 @@ func learnt(b *Backend, changes []Change) (paths []string) {
 	}
 	if b.old.Run.Steps != b.new.Run.Steps && !slices.Contains(paths, "training.steps") {
 		paths = append(paths, "training.steps")
+	}
+	if from, to := &b.old.Layout, &b.new.Layout; from.DataParallel() != to.DataParallel() {
+		axis := "layout.data_parallel_shard"
+		if from.DataParallelShard == to.DataParallelShard {
+			axis = "layout.data_parallel_replicate"
+		}
+		paths = append(paths, axis)
 	}
 	return paths
 }

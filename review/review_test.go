@@ -310,6 +310,35 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestJSONLines: with TorchTitan each data-parallel rank has a place of its own in JSON lines.
+func TestJSONLines(t *testing.T) {
+	run := func(format string, mock bool, replicate, shard int) Build {
+		b := build("a", 1, record.Value{Path: "training.data.format", Value: format}, record.Value{Path: "training.data.mock", Value: mock})
+		p := b.Plans["megatron"]
+		p.Backend, p.BackendVersion, p.Layout.DataParallelReplicate, p.Layout.DataParallelShard = "torchtitan", "0.3.0", replicate, shard
+		return Build{Job: b.Job, Name: b.Name, Folder: b.Folder, Values: map[string][]record.Value{"torchtitan": b.Values["megatron"]}, Plans: map[string]*plan.Plan{"torchtitan": p}}
+	}
+	old := run("jsonl", false, 1, 4)
+	for name, c := range map[string]struct {
+		old, new Build
+		want     Answer
+		why      string
+	}{
+		"fewer ranks":        {old, run("jsonl", false, 1, 2), NotResumable, "layout.data_parallel_shard is another, and each"},
+		"more replicas":      {old, run("jsonl", false, 2, 4), NotResumable, "layout.data_parallel_replicate is another, and each"},
+		"as many ranks":      {old, run("jsonl", false, 2, 2), Reshards, "spreads"},
+		"another format":     {old, run("megatron", false, 1, 4), NotResumable, "training.data.format is another"},
+		"from other formats": {run("tokens", false, 1, 4), old, NotResumable, "training.data.format is another"},
+		"token files":        {run("megatron", false, 1, 4), run("megatron", false, 1, 2), Reshards, "so that the data go on"},
+		"made-up data":       {run("jsonl", true, 1, 4), run("jsonl", true, 1, 2), Reshards, "spreads"},
+	} {
+		got := Compare([]Build{c.old}, []Build{c.new}).Jobs[0].Backends[0].Checkpoints
+		if got == nil || got.Answer != c.want || !strings.Contains(got.Why, c.why) {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
 // TestNotes: what else comes of a change is told beside what is kept, each once.
 func TestNotes(t *testing.T) {
 	p := &plan.Plan{Backend: "megatron", BackendVersion: "core_v0.19.2"}
