@@ -274,7 +274,7 @@ func (b *build) view022() map[string]any {
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
-		"Checkpoint": b.j.Training.Checkpoint.Path != "", "InitialLoad": b.j.Training.Start.Path != "",
+		"Checkpoint": b.j.Training.Checkpoint.Path != "", "InitialLoad": b.j.Training.Start.Path != "", "OfRun": b.j.Training.Start.From == "checkpoint",
 		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": render.Python(b.checkEvery()),
 		"Traces": b.j.Training.Logging.Profile != nil, "Gradients": b.gradients022(),

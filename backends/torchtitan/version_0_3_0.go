@@ -232,7 +232,7 @@ func (b *build) view030() map[string]any {
 		"Attention": b.words("attention"),
 		"MoE":       m.MoE != nil, "Window": m.Attention.SlidingWindow.Size, "SwigluLimit": render.Python(m.Activation.Clamp),
 		"Data": b.data(), "Text": b.text(),
-		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
+		"SaveEvery": nullable(every), "SaveWhy": saveWhy, "OfRun": b.j.Training.Start.From == "checkpoint",
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": b.checkEvery(),
 	}
 	b.expertsView(view)

@@ -392,6 +392,14 @@ def newest(folder):
     return max(complete(folder), default=-1)
 
 
+def begin(path, device):
+    """The checkpoint that a run begins with: a folder of checkpoints stands for its newest, which all ranks take from
+    the first, since the run that saves there may go on."""
+    step = torch.tensor([newest(path)], device=device)
+    dist.broadcast(step, src=0)
+    return path if step.item() < 0 else place(path, step.item())
+
+
 def start_over(folder, step):
     """Before a step is saved again, after the run went back: a kill must not leave a mixture of both that looks
     complete."""

@@ -2,8 +2,10 @@
 
     python3 loading.py TEMPLATES SCRATCH
 
-It needs Python alone. The optimizer has what the job says afterwards, and the rate of the step that comes next.
+It needs Python alone. The optimizer has what the job says afterwards, and the rate of the step that comes next. A run
+that begins with the folder of another takes its newest checkpoint.
 """
+import os
 import sys
 from types import SimpleNamespace
 
@@ -32,6 +34,18 @@ def main(templates):
     for n, group in enumerate(new.optimizer.param_groups):
         want = {"params": ["moments"], "lr": 4e-4, "initial_lr": 1e-3, "weight_decay": 0.5 * n, "betas": (0.9, 0.99)}
         assert group == want, (group, want)
+    begins(ndc, sys.argv[2])
+
+
+def begins(ndc, folder):
+    ndc.torch.tensor = lambda values, device: SimpleNamespace(item=lambda: values[0])
+    assert ndc.begin(folder, "cpu") == folder
+    for step, parts in ((2, (".metadata",)), (10, (".metadata", "__0_0.distcp")), (12, ("__0_0.distcp",))):
+        os.makedirs(ndc.place(folder, step))
+        for part in parts:
+            open(ndc.place(folder, step, part), "w").close()
+    assert ndc.begin(folder, "cpu") == ndc.place(folder, 10)
+    assert ndc.begin(ndc.place(folder, 2), "cpu") == ndc.place(folder, 2)
 
 
 if __name__ == "__main__":
