@@ -69,6 +69,20 @@ func (b *build) replaced(path string) (userSetting, bool) {
 	return userSetting{}, false
 }
 
+// spelled is an extra argument as the framework's command line takes it: there a switch
+// has no value, and is turned off by another name.
+func (v *version) spelled(u userSetting) string {
+	option, _ := v.options.Lookup(u.path)
+	if option.Type != "bool" {
+		return u.word
+	}
+	if u.value == "true" {
+		return "--" + u.path
+	}
+	dot := strings.LastIndexByte(u.path, '.')
+	return "--" + u.path[:dot+1] + "no_" + u.path[dot+1:]
+}
+
 // extra are extra_args as words of the command line, each with what it stands
 // in place of among ndc's settings.
 func (b *build) extra(all []setting) []slurm.Argument {
@@ -80,7 +94,7 @@ func (b *build) extra(all []setting) []slurm.Argument {
 				why += fmt.Sprintf(", in place of %s", strings.Join(values(s.value), " "))
 			}
 		}
-		arguments = append(arguments, slurm.Option(why, u.word))
+		arguments = append(arguments, slurm.Option(why, b.v.spelled(u)))
 	}
 	return arguments
 }

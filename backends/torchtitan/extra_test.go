@@ -141,6 +141,26 @@ func TestExtraArgClasses(t *testing.T) {
 	}
 }
 
+// TestExtraSwitches: TorchTitan's command line takes no value behind a switch, and another
+// name turns it off.
+func TestExtraSwitches(t *testing.T) {
+	for _, version := range (Backend{}).Versions() {
+		j := testJob(version, denseModel(), 2)
+		j.Backend.ExtraArgs = []string{"--debug.deterministic=true", "--metrics.save-for-all-ranks=false", "--comm.trace-buf-size=5"}
+		v, _ := findVersion(j)
+		b := &build{v: v, j: j}
+		var words []string
+		for _, a := range b.extra(nil) {
+			for _, w := range a.Words {
+				words = append(words, w.String())
+			}
+		}
+		if got, want := strings.Join(words, " "), "--debug.deterministic --metrics.no_save_for_all_ranks '--comm.trace-buf-size=5'"; got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+}
+
 // TestTimeouts: the job's timeouts are the run's.
 func TestTimeouts(t *testing.T) {
 	j := testJob("0.3.0", denseModel(), 2)
