@@ -72,11 +72,12 @@ func mustRead(name string) []byte {
 }
 
 // latestStep prints the newest complete checkpoint: TorchTitan writes step-N,
-// whose .metadata torch.distributed.checkpoint writes last.
+// whose .metadata torch.distributed.checkpoint writes last. The last one of a run may
+// be Hugging Face's files (exportOption), whose index stands for it.
 const latestStep = `local metadata step newest=-1
-for metadata in "$CHECKPOINT_PATH"/step-*/.metadata; do
+for metadata in "$CHECKPOINT_PATH"/step-*/{.metadata,model.safetensors.index.json}; do
   [[ -f $metadata ]] || continue
-  metadata=${metadata%/.metadata}
+  metadata=${metadata%/*}
   step=$(number "${metadata##*/step-}") || continue
   [[ $step -le $newest ]] || newest=$step
 done

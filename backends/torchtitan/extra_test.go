@@ -2,6 +2,7 @@ package torchtitan
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -158,6 +160,45 @@ func TestExtraSwitches(t *testing.T) {
 		if got, want := strings.Join(words, " "), "--debug.deterministic --metrics.no_save_for_all_ranks '--comm.trace-buf-size=5'"; got != want {
 			t.Errorf("%s: %s, want %s", version, got, want)
 		}
+	}
+}
+
+// TestExport: Hugging Face's files as the last checkpoint come without an optimizer, of models
+// that the adapter writes, and count as the last step.
+func TestExport(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		model   job.Model
+		want    diag.ID
+	}{
+		{"0.2.2", denseModel(), NeedsPackage}, {"0.3.0", denseModel(), ""}, {"0.2.2", sinkModel(), UnsupportedCheckpoint}, {"0.3.0", sinkModel(), UnsupportedCheckpoint},
+	} {
+		j := testJob(c.version, c.model, 4)
+		j.Training.Checkpoint.Path, j.Training.Checkpoint.SaveOptimizer = "/checkpoints", true
+		j.Backend.ExtraArgs = []string{"--checkpoint.last_save_in_hf=true"}
+		_, diags := Backend{}.Target(j)
+		if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == c.want }) && (c.want != "" || len(diags) > 0) {
+			t.Errorf("%s on %s: %v, want %s", c.model.Name, c.version, diags, c.want)
+		}
+		b := &build{j: j, p: &plan.Plan{}}
+		if all := b.checkpoint(); !slices.ContainsFunc(all, func(s setting) bool { return s.path == "checkpoint.last_save_model_only" && s.value == true }) {
+			t.Errorf("%s on %s: %v", c.model.Name, c.version, all)
+		}
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"step-2/.metadata", "step-10/.metadata", "step-12/__0_0.distcp", "step-13/model.safetensors.index.json"} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bash := exec.Command("bash", "-c", "number() { printf '%s\\n' \"$1\"; }; latest() {\n"+latestStep+"\n}; latest")
+	bash.Env = append(os.Environ(), "CHECKPOINT_PATH="+folder)
+	if out, err := bash.CombinedOutput(); err != nil || string(out) != "13\n" {
+		t.Errorf("the newest step is %q (%v)", out, err)
 	}
 }
 

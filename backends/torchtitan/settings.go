@@ -119,13 +119,18 @@ func (b *build) checkpoint() []setting {
 	if c.Async {
 		mode = "async"
 	}
+	_, export := exports(b.j)
+	last := "the last checkpoint can be trained further"
+	if export {
+		last = "spec: extra_args; files of Hugging Face hold no optimizer"
+	}
 	s := []setting{
 		{"checkpoint.enable", true, ""},
 		{"checkpoint.folder", c.Path, "spec: training.checkpoint.path"},
 		{"checkpoint.interval", interval, why},
 		{"checkpoint.keep_latest_k", c.KeepLast, "spec: training.checkpoint.keep_last; 0 keeps all"},
 		{"checkpoint.async_mode", mode, "spec: training.checkpoint.async"},
-		{"checkpoint.last_save_model_only", false, "the last checkpoint can be trained further"},
+		{"checkpoint.last_save_model_only", export, last},
 		{"checkpoint.export_dtype", "float32", "as trained"},
 	}
 	switch start.From {

@@ -231,11 +231,41 @@ func (v *version) checkCheckpoint(j *job.Job, diags *diag.List) {
 		diags.Warn(NeedsPackage, j.Sources.Range("training.start.from"), "The image needs a further package",
 			"torch reads Hugging Face weights with safetensors, which TorchTitan "+v.name+" does not require; without it the start ends with \"metadata is None\".")
 	}
+	v.checkExport(j, diags)
 	if f := v.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
 		refuse("start.from", fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter reads Hugging Face weights of %s, not of %s. Convert the weights to a TorchTitan checkpoint, or use another backend.",
 			f.module, strings.Join(f.weights, " and "), j.Model.Architecture))
 	} else if s.From == "huggingface" && f.notRead != "" && (f.readWith == "" || !slices.Contains(j.Backend.ExtraArgs, "--"+f.readWith+"=true")) {
 		refuse("start.from", f.notRead)
+	}
+}
+
+// exportOption has the last checkpoint written as Hugging Face's files: weights alone.
+const exportOption = "checkpoint.last_save_in_hf"
+
+// exports reports whether extra_args ask for it, and where.
+func exports(j *job.Job) (at diag.Range, yes bool) {
+	for i, u := range userSettings(j) {
+		if u.path == exportOption && u.value == "true" {
+			return j.Sources.Range(fmt.Sprintf("backend.extra_args[%d]", i)), true
+		}
+	}
+	return at, false
+}
+
+// checkExport refuses an export that the model's adapter would write wrongly, which
+// shows after the last step only.
+func (v *version) checkExport(j *job.Job, diags *diag.List) {
+	at, yes := exports(j)
+	f := v.find(&j.Model)
+	switch {
+	case !yes || f == nil:
+	case !contains(f.weights, j.Model.Architecture) || f.notRead != "":
+		diags.Error(UnsupportedCheckpoint, at, "Weights that TorchTitan cannot write",
+			fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter does not write Hugging Face weights of %s. Remove %s, and convert the last checkpoint by another tool.", f.module, j.Model.Architecture, exportOption))
+	case !v.requiresSafetensors:
+		diags.Warn(NeedsPackage, at, "The image needs a further package",
+			"torch writes Hugging Face weights with safetensors, which TorchTitan "+v.name+" does not require; without it the program fails after its last step.")
 	}
 }
 
