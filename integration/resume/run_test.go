@@ -258,26 +258,13 @@ type Compared struct {
 }
 
 // convert rewrites the checkpoint that each launch goes on from with DeepSpeed's
-// own tool, and has the launch read the new format. It returns what the tool
-// could not do.
+// own tool. It returns what the tool could not do.
 func (s *stage) convert(from map[string]launch, to []launch) (map[string]Compared, error) {
 	var input bytes.Buffer
 	name, _ := s.names()
 	for _, l := range to {
 		place := filepath.Join(l.checkpoints, name)
 		if err := os.RemoveAll(place); err != nil {
-			return nil, err
-		}
-		config := filepath.Join(l.files, "ds_config.json")
-		content, err := os.ReadFile(config)
-		if err != nil {
-			return nil, err
-		}
-		changed := strings.Replace(string(content), `"load_universal": false`, `"load_universal": true`, 1)
-		if changed == string(content) {
-			return nil, fmt.Errorf("%s has no load_universal", config)
-		}
-		if err := write(config, changed); err != nil {
 			return nil, err
 		}
 		if err := json.NewEncoder(&input).Encode(map[string]string{"id": l.id, "one": filepath.Join(from[l.id].checkpoints, name), "other": place}); err != nil {

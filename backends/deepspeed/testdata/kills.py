@@ -33,7 +33,7 @@ def stand_in():
 class Engine:
     """Writes and reads a folder of several files, as DeepSpeed's does."""
 
-    optimizer = types.SimpleNamespace(param_groups=[])
+    optimizer, _config = types.SimpleNamespace(param_groups=[]), types.SimpleNamespace()
 
     def save_checkpoint(self, path, tag, client_state, save_latest):
         os.makedirs(os.path.join(path, tag), exist_ok=True)
@@ -64,7 +64,7 @@ def train(path, keep, every, last=STEPS):
     run = types.SimpleNamespace(checkpoint=spec, training=types.SimpleNamespace(steps=last), home=path,
                                 start=types.SimpleNamespace(origin="scratch"), layout=types.SimpleNamespace(global_batch_size=8))
     checkpoints = Checkpoints(run, 0)
-    for done in range(resume(Engine(), run, checkpoints)["step"] + 1, last + 1):
+    for done in range(resume(Engine(), run)["step"] + 1, last + 1):
         if checkpoints.due(done) or done == last:
             checkpoints.save(Engine(), done, None)
 

@@ -3,9 +3,12 @@
     python3 loading.py TEMPLATES
 
 It needs Python alone. The optimizer has what the job says afterwards, and the count of its steps from the checkpoint; what was read
-is counted in sequences, and of text in documents and tokens of every lane.
+is counted in sequences, and of text in documents and tokens of every lane. A checkpoint in DeepSpeed's universal format is loaded as one,
+what is saved next is not.
 """
+import os
 import sys
+import tempfile
 import types
 
 from kills import stand_in
@@ -18,9 +21,12 @@ class Engine:
     """What DeepSpeed's engine does to the groups of its optimizer."""
 
     def __init__(self):
-        self.optimizer = types.SimpleNamespace(param_groups=[{"params": [1], **SAYS}, {"params": [2], **SAYS, "weight_decay": 0.0}], clip_grad=0.5)
+        self.optimizer = types.SimpleNamespace(param_groups=[{"params": [1], **SAYS}, {"params": [2], **SAYS, "weight_decay": 0.0}], clip_grad=0.5, state={})
+        self._config = types.SimpleNamespace(load_universal_checkpoint=False)
+        self.universal = []
 
     def load_checkpoint(self, path, tag):
+        self.universal.append(self._config.load_universal_checkpoint)
         for group in self.optimizer.param_groups:
             group.update(SAVED)
         self.optimizer.clip_grad = 1.0
@@ -32,13 +38,31 @@ def main(templates):
     sys.path.insert(0, templates)
     from trainer.checkpoints import load
     engine = Engine()
-    assert load(engine, "folder", tag="step-6") == ("folder", {"step": 6})
+    assert load(engine, "folder", "step-6") == {"step": 6}
     for group, decay in zip(engine.optimizer.param_groups, (0.5, 0.0)):
         got = {key: group[key] for key in ("betas", "eps", "weight_decay", "step")}
         assert got == {"betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": decay, "step": 6}, got
     assert engine.optimizer.clip_grad == 0.5, engine.optimizer.clip_grad
     starts()
+    folders()
     lanes()
+
+
+def folders():
+    """A folder with a checkpoint of its own and one in the universal format, which `latest` names one after the other."""
+    from trainer.checkpoints import resume
+    engine = Engine()
+    with tempfile.TemporaryDirectory() as folder:
+        run = types.SimpleNamespace(checkpoint=types.SimpleNamespace(path=folder), start=types.SimpleNamespace(origin="scratch"),
+                                    layout=types.SimpleNamespace(global_batch_size=8))
+        assert resume(engine, run) == {"step": 0}
+        os.makedirs(os.path.join(folder, "step-6_universal", "zero"))
+        os.makedirs(os.path.join(folder, "step-6"))
+        for tag in ("step-6_universal", "step-6"):
+            with open(os.path.join(folder, "latest"), "w", encoding="utf-8") as f:
+                f.write(tag)
+            assert resume(engine, run)["step"] == 6
+    assert engine.universal == [True, False], engine.universal
 
 
 def starts():
