@@ -4,7 +4,7 @@
 
 It needs Python alone. The optimizer has what the job says afterwards, and the count of its steps from the checkpoint; what was read
 is counted in sequences, and of text in documents and tokens of every lane. A checkpoint in DeepSpeed's universal format is loaded as one,
-what is saved next is not.
+what is saved next is not; a `latest` that names nothing ends the run.
 """
 import os
 import sys
@@ -49,7 +49,8 @@ def main(templates):
 
 
 def folders():
-    """A folder with a checkpoint of its own and one in the universal format, which `latest` names one after the other."""
+    """A folder with a checkpoint of its own and one in the universal format, which `latest` names one after the other, and
+    then neither."""
     from trainer.checkpoints import resume
     engine = Engine()
     with tempfile.TemporaryDirectory() as folder:
@@ -58,10 +59,13 @@ def folders():
         assert resume(engine, run) == {"step": 0}
         os.makedirs(os.path.join(folder, "step-6_universal", "zero"))
         os.makedirs(os.path.join(folder, "step-6"))
-        for tag in ("step-6_universal", "step-6"):
+        for tag in ("step-6_universal", "step-6", "", "step-9"):
             with open(os.path.join(folder, "latest"), "w", encoding="utf-8") as f:
                 f.write(tag)
-            assert resume(engine, run)["step"] == 6
+            try:
+                assert resume(engine, run)["step"] == 6 and os.path.isdir(os.path.join(folder, tag)), tag
+            except RuntimeError as e:
+                assert f'names "{tag}"' in str(e), e
     assert engine.universal == [True, False], engine.universal
 
 

@@ -42,7 +42,17 @@ def resume(engine, run):
 
 
 def newest(folder):
-    """The tag of the checkpoint that `latest` of a folder names; None without one."""
+    """The tag of the checkpoint to go on from; None where no `latest` names any. A `latest` that names none is an error:
+    to begin anew would be to lose the run."""
+    tag = named(folder)
+    if tag is not None and not (tag and os.path.isdir(os.path.join(folder, tag))):
+        raise RuntimeError(f'{os.path.join(folder, "latest")} names "{tag}", which is no folder beside it: write the name of a '
+                           "checkpoint that is there, or remove the file")
+    return tag
+
+
+def named(folder):
+    """What `latest` of a folder says; None where there is no such file."""
     file = os.path.join(folder, "latest")
     if not os.path.exists(file):
         return None
@@ -154,7 +164,7 @@ class Checkpoints:
         an older one. What `latest` names stays in any case."""
         os.makedirs(self.spec.path, exist_ok=True)
         for name in os.listdir(self.spec.path):
-            stale = name.endswith(PARTIAL) or name == tag and name != newest(self.spec.path)
+            stale = name.endswith(PARTIAL) or name == tag and name != named(self.spec.path)
             if stale and NAME.fullmatch(name.removesuffix(PARTIAL)):
                 self.remove(name)
 
