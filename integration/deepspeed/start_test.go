@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func each(t *testing.T, test func(t *testing.T, version, python string)) {
 }
 
 // TestHuggingFace starts from the weights of a checkpoint, whole, sharded and
-// cut, and finds the same model.
+// cut, and finds the same model. Jobs of other models are refused by them.
 func TestHuggingFace(t *testing.T) {
 	each(t, func(t *testing.T, version, python string) {
 		root := t.TempDir()
@@ -35,7 +36,12 @@ func TestHuggingFace(t *testing.T) {
 			{name: "autotp", ranks: 2, change: from, same: "ref", tolerance: exact,
 				layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }},
 		}
-		for _, c := range all {
+		others := []trial{
+			{name: "deeper", ranks: 1, layout: zero(1), change: func(j *job.Job) { from(j); j.Model.Layers = 5 }},
+			{name: "shallower", ranks: 2, layout: zero(3), change: func(j *job.Job) { from(j); j.Model.Layers = 3 }},
+			{name: "tied", ranks: 2, layout: zero(3), change: func(j *job.Job) { from(j); j.Model.TiedEmbeddings = true }},
+		}
+		for _, c := range slices.Concat(all, others) {
 			write(t, cases, version, c)
 		}
 		command(t, python, "-c", `
@@ -44,7 +50,13 @@ from transformers import AutoConfig, AutoModelForCausalLM
 torch.manual_seed(1)
 AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(sys.argv[1])).save_pretrained(sys.argv[2])
 `, filepath.Join(cases, "ref", "model"), weights)
-		judge(t, version, all, run(t, python, cases))
+		results := run(t, python, cases)
+		judge(t, version, all, results)
+		for _, c := range others {
+			if r := results[c.name]; r.Code == 0 || !strings.Contains(r.Error, "are not of the job's model") {
+				t.Errorf("%s: exit code %d: %s", c.name, r.Code, r.Error)
+			}
+		}
 	})
 }
 

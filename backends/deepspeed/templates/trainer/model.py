@@ -4,14 +4,16 @@ import contextlib
 import functools
 import os
 import re
+import sys
 
 import deepspeed
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+import transformers
 from deepspeed.accelerator import get_accelerator
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
 
 from trainer.run import DTYPES, mix, version
 from trainer.shared import Shared, state
@@ -114,8 +116,10 @@ def from_huggingface(run):
     keeps its shard only; otherwise one rank of each node reads the weights, into memory that all share."""
     if run.layout.zero_stage == 3 and not cut(run.layout):
         from transformers.integrations import HfDeepSpeedConfig
+        # Of weights that it shards, transformers does not say what it leaves out; tied ones it would compare.
+        _, read = read_weights(run, tied=False, device_map="meta")
         sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
-        model = pretrained(run)
+        model = pretrained(run, read["unexpected_keys"])
         del sharding
         return model, None
     model = empty(run, torch.device("cpu"))
@@ -126,13 +130,31 @@ def from_huggingface(run):
     return model, shared
 
 
-def pretrained(run):
-    import transformers
+def pretrained(run, left_out=()):
+    """The job's model with the weights of a checkpoint, which has to hold all of them and no other: transformers makes
+    up what is missing, and leaves out what it has no place for."""
     config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
+    own, _ = PretrainedConfig.get_config_dict(run.start.path)
+    tied = own.get("tie_word_embeddings", type(config)().tie_word_embeddings)  # a default is left out
+    if tied != config.tie_word_embeddings:
+        sys.exit(f"the weights in {run.start.path} are not of the job's model: its tied_embeddings is {str(not tied).lower()}, "
+                 f"theirs {str(tied).lower()}")
+    model, read = read_weights(run, tied)
+    for names, what in ((read["missing_keys"], "lack"), (read["unexpected_keys"] or left_out, "also have")):
+        if names:
+            sys.exit(f"the weights in {run.start.path} are not of the job's model: they {what} {len(names)} tensors: "
+                     f"{', '.join(sorted(names)[:4])}{', ...' if len(names) > 4 else ''}")
+    return model
+
+
+def read_weights(run, tied, **options):
+    """A model from the weights of a checkpoint, and what transformers tells of their names."""
     name = "dtype" if version(transformers.__version__) >= (4, 56) else "torch_dtype"
-    return AutoModelForCausalLM.from_pretrained(run.start.path, config=config,
+    config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
+    config.tie_word_embeddings = tied
+    return AutoModelForCausalLM.from_pretrained(run.start.path, config=config, output_loading_info=True,
                                                 attn_implementation=run.model.attention,
-                                                **{name: DTYPES[run.training.precision]})
+                                                **{name: DTYPES[run.training.precision]}, **options)
 
 
 @torch.no_grad()
