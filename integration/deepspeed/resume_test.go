@@ -70,6 +70,7 @@ func resumeTrials(version, root, text string) []trial {
 		{name: "zero3-bf16", ranks: 2, layout: zero(3), change: saving("zero3-bf16", func(j *job.Job) { j.Training.Precision = "bf16" })},
 		{name: "jsonl", ranks: 2, layout: zero(3), change: saving("jsonl", func(j *job.Job) { jsonl(j, text) })},
 		{name: "autotp", ranks: 2, change: saving("autotp", nil), layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }},
+		{name: "ulysses", ranks: 2, change: saving("ulysses", nil), layout: func(l *plan.Layout) { l.ContextParallel, l.ZeroStage = 2, 3 }},
 		{name: "gpt-dropout", ranks: 2, layout: zero(3), change: saving("gpt-dropout", func(j *job.Job) { gpt(j); j.Model.Dropout = 0.1 })},
 	}
 	if version == "0.19.8" {

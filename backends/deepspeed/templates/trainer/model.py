@@ -5,6 +5,7 @@ import functools
 import os
 import re
 import sys
+from types import SimpleNamespace
 
 import deepspeed
 import torch
@@ -44,7 +45,15 @@ def start(run):
     restore(engine.module, buffers)
     if shared:
         shared.part(engine.module)
+    mend_loading(engine, run.layout)
     return engine
+
+
+def mend_loading(engine, layout):
+    """Let the engine find again what it saved. Before 0.19.6 it calls the files of a Ulysses rank by its place in the sequence, as if
+    that were a tensor rank, and looks for those of one tensor rank."""
+    if layout.context_parallel > 1:
+        engine.mpu = SimpleNamespace(**{**vars(engine.mpu), "get_model_parallel_rank": lambda: 0})
 
 
 def random(run):
