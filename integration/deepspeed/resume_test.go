@@ -71,6 +71,8 @@ func resumeTrials(version, root, text string) []trial {
 		{name: "jsonl", ranks: 2, layout: zero(3), change: saving("jsonl", func(j *job.Job) { jsonl(j, text) })},
 		{name: "autotp", ranks: 2, change: saving("autotp", nil), layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }},
 		{name: "ulysses", ranks: 2, change: saving("ulysses", nil), layout: func(l *plan.Layout) { l.ContextParallel, l.ZeroStage = 2, 3 }},
+		{name: "mics", ranks: 4, change: saving("mics", func(j *job.Job) { j.Model.Layers = 1 }), // its collectives are slow over gloo
+			layout: func(l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }},
 		{name: "gpt-dropout", ranks: 2, layout: zero(3), change: saving("gpt-dropout", func(j *job.Job) { gpt(j); j.Model.Dropout = 0.1 })},
 	}
 	if version == "0.19.8" {

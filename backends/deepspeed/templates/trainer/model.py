@@ -51,9 +51,12 @@ def start(run):
 
 def mend_loading(engine, layout):
     """Let the engine find again what it saved. Before 0.19.6 it calls the files of a Ulysses rank by its place in the sequence, as if
-    that were a tensor rank, and looks for those of one tensor rank."""
+    that were a tensor rank, and looks for those of one tensor rank. The optimizer of MiCS does not take the shapes that it hands over."""
     if layout.context_parallel > 1:
         engine.mpu = SimpleNamespace(**{**vars(engine.mpu), "get_model_parallel_rank": lambda: 0})
+    if layout.mics:
+        load = engine.optimizer.load_state_dict
+        engine.optimizer.load_state_dict = lambda param_shapes, **options: load(**options)
 
 
 def random(run):
