@@ -20,7 +20,7 @@ import (
 func TestData(t *testing.T) {
 	each(t, func(t *testing.T, version, python string) {
 		root := t.TempDir()
-		all := dataTrials(root, writeText(t, root), writeIndexed(t, root), writeTokens(t, root))
+		all := legal(t, version, dataTrials(root, writeText(t, root), writeIndexed(t, root), writeTokens(t, root)))
 		for _, c := range all {
 			write(t, filepath.Join(root, "cases"), version, c)
 		}
@@ -68,6 +68,12 @@ func dataTrials(root, text, indexed, tokens string) []trial {
 	flat := func(j *job.Job) {
 		j.Training.Data = job.Data{Format: "tokens", Sources: []job.DataSource{{Name: "a", Path: tokens, Weight: 1}}, Tokenizer: job.Tokenizer{Kind: "none"}}
 	}
+	one := filepath.Join(root, "one.bin") // one global batch in all: its losses tell whether updates are the same
+	again := func(j *job.Job) {
+		flat(j)
+		j.Training.Data.Sources[0].Path, j.Training.Precision = one, "bf16"
+		j.Constraints.Layout.ZeroStage = job.IntChoice{Values: []int{0}} // asked for
+	}
 	lines := func(j *job.Job) { jsonl(j, text) }
 	return []trial{
 		{name: "megatron-ref", ranks: 1, layout: zero(1), change: megatron},
@@ -76,6 +82,8 @@ func dataTrials(root, text, indexed, tokens string) []trial {
 		{name: "megatron-masked-eager", ranks: 2, layout: zero(3), change: eager, same: "megatron-masked", tolerance: exact},
 		{name: "tokens-ref", ranks: 1, layout: zero(1), change: flat},
 		{name: "tokens-w2", ranks: 2, layout: zero(3), change: flat, same: "tokens-ref", tolerance: exact},
+		{name: "again-ref", ranks: 1, layout: zero(2), change: again},
+		{name: "again-zero0", ranks: 1, layout: zero(0), change: again, same: "again-ref", tolerance: 2e-3},
 		{name: "jsonl-ref", ranks: 1, layout: zero(1), change: lines},
 		{name: "jsonl-w2", ranks: 2, layout: zero(1), change: lines, same: "jsonl-ref", tolerance: exact},
 	}
@@ -164,5 +172,6 @@ func writeTokens(t *testing.T, root string) string {
 	}
 	name := filepath.Join(root, "tokens.bin")
 	save(t, name, b.Bytes())
+	save(t, filepath.Join(root, "one.bin"), b.Bytes()[:2*(8*64+1)])
 	return name
 }

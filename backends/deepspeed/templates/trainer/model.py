@@ -42,11 +42,21 @@ def start(run):
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers() if buffer.dtype == torch.float32}
     engine, *_ = deepspeed.initialize(model=model, model_parameters=parameter_groups(model, run),
                                       config=run.deepspeed_config, mpu=ulysses(model, run))
+    untouched(getattr(engine.optimizer, "optimizer", engine.optimizer))
     restore(engine.module, buffers)
     if shared:
         shared.part(engine.module)
     mend_loading(engine, run.layout)
     return engine
+
+
+@torch.no_grad()
+def untouched(optimizer):
+    """Forget a step that was none: without ZeRO a 16-bit model's optimizer takes one with gradients of zero, so that there are states,
+    and Adam would count it. Rates were zero, so that no weight has decayed."""
+    for state in optimizer.state.values():
+        for key, value in state.items():
+            state[key] = value.zero_() if torch.is_tensor(value) else 0
 
 
 def mend_loading(engine, layout):
@@ -258,13 +268,13 @@ def leaves(model, names):
 
 
 def parameter_groups(model, run):
-    """Biases, norms and other vectors do not decay. A generator: AutoEP replaces modules first."""
+    """Biases, norms and other vectors do not decay. Rates are set before every update. A generator: AutoEP replaces modules first."""
     decayed, plain = [], []
     for name, parameter in model.named_parameters():
         vector = len(getattr(parameter, "ds_shape", parameter.shape)) < 2 or name.endswith("bias")
         (plain if vector else decayed).append(parameter)
-    yield {"params": decayed, "weight_decay": run.optimizer.weight_decay, "name": "decayed"}
-    yield {"params": plain, "weight_decay": 0.0, "name": "not_decayed"}
+    yield {"params": decayed, "weight_decay": run.optimizer.weight_decay, "lr": 0.0, "name": "decayed"}
+    yield {"params": plain, "weight_decay": 0.0, "lr": 0.0, "name": "not_decayed"}
 
 
 def ulysses(model, run):
