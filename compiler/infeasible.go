@@ -145,9 +145,34 @@ func worstCommunication(p *plan.Plan) string {
 // change is a modification of a job that may make it fit.
 type change struct {
 	option   string // of execution that it frees
-	describe func(p *search.Candidate) string
+	describe func(changed *job.Job, best *search.Candidate) string
 	apply    func(j *job.Job)
 	nearest  []func(j *job.Job) // smaller changes to the same end, tried first
+	timed    bool               // it moves a limit on the step, which that of the shortest one keeps first
+	exposed  bool               // it moves that on exposed communication
+	// A change that can be made in parts is apply when all of them are made. What fits with
+	// some of them fits with more.
+	parts int
+	part  func(j *job.Job, n int)
+}
+
+// least is as few parts of a change as suffice, with the best layout of the job that is changed
+// by them, nil if all of them do not. The shortest step is asked for as in fits.
+func (c *change) least(ctx context.Context, t *target.Target, shortest bool, with func(apply func(j *job.Job)) *job.Job) (apply func(j *job.Job), best *search.Candidate) {
+	apply, best = c.apply, fits(ctx, with(c.apply), t, shortest)
+	if best == nil {
+		return apply, nil
+	}
+	for low, high := 0, c.parts; low+1 < high; {
+		middle := (low + high) / 2
+		some := func(j *job.Job) { c.part(j, middle) }
+		if b := fits(ctx, with(some), t, shortest); b != nil {
+			apply, best, high = some, b, middle
+		} else {
+			low = middle
+		}
+	}
+	return apply, best
 }
 
 // fixes tries single changes from small to large and returns those with which
@@ -155,14 +180,28 @@ type change struct {
 // what binds. Where none of them suffices, it looks for several that do together.
 func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 	list := []plan.Fix{}
-	for _, c := range changes(j, o) {
-		for _, apply := range append(c.nearest, c.apply) {
-			changed := *j
-			apply(&changed)
-			if b := fits(ctx, &changed, t); b != nil {
-				list = append(list, fix(c.describe(b)+alongside(&changed, b), b))
-				break
-			}
+	with := func(apply func(j *job.Job)) *job.Job {
+		changed := *j
+		apply(&changed)
+		return &changed
+	}
+	if c := o.Exposed; c != nil {
+		list = append(list, fix(exposedChange(j, c)+alongside(j, c), c))
+	}
+	all := changes(j, o)
+	for i := range all {
+		c := &all[i]
+		apply, b := c.apply, (*search.Candidate)(nil)
+		for i := 0; i < len(c.nearest) && b == nil; i++ {
+			apply = c.nearest[i]
+			b = fits(ctx, with(apply), t, c.timed)
+		}
+		if b == nil {
+			apply, b = c.least(ctx, t, c.timed, with)
+		}
+		if b != nil {
+			changed := with(apply)
+			list = append(list, fix(c.describe(changed, b)+alongside(changed, b), b))
 		}
 	}
 	switch binds(o) {
@@ -178,15 +217,33 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 	return list
 }
 
-// fits searches the best layout of a changed job, nil if there is none.
-func fits(ctx context.Context, j *job.Job, t *target.Target) *search.Candidate {
+// fits searches the best layout of a changed job, nil if there is none. That of the shortest
+// step is asked for where a limit on it has to be told: the rule of choice may prefer one that
+// takes a little longer.
+func fits(ctx context.Context, j *job.Job, t *target.Target, shortest bool) *search.Candidate {
+	o := outcome(ctx, j, t)
+	if o == nil || len(o.Best) == 0 {
+		return nil
+	}
+	best := &o.Best[0]
+	for i := range o.Best {
+		if c := &o.Best[i]; shortest && c.Result.StepSeconds < best.Result.StepSeconds {
+			best = c
+		}
+	}
+	return best
+}
+
+// outcome is what a search of a changed job finds, nil where the target refuses that.
+func outcome(ctx context.Context, j *job.Job, t *target.Target) *search.Outcome {
 	if t.Refuses != nil && t.Refuses(j) || Check(j, t).HasErrors() {
 		return nil
 	}
-	if o, err := search.Run(ctx, j, t); err == nil && len(o.Best) > 0 {
-		return &o.Best[0]
+	o, err := search.Run(ctx, j, t)
+	if err != nil {
+		return nil
 	}
-	return nil
+	return o
 }
 
 func fix(change string, b *search.Candidate) plan.Fix {
@@ -249,8 +306,10 @@ func freeLayout(j *job.Job) []change {
 		return nil
 	}
 	return []change{{
-		describe: func(c *search.Candidate) string { return "constraints.layout left free: " + summary(&c.Layout) },
-		apply:    func(j *job.Job) { j.Constraints.Layout = job.LayoutConstraints{} },
+		describe: func(_ *job.Job, c *search.Candidate) string {
+			return "constraints.layout left free: " + summary(&c.Layout)
+		},
+		apply: func(j *job.Job) { j.Constraints.Layout = job.LayoutConstraints{} },
 	}}
 }
 
@@ -265,7 +324,7 @@ func batchChange(j *job.Job) []change {
 		return nil
 	}
 	c := change{
-		describe: func(c *search.Candidate) string {
+		describe: func(_ *job.Job, c *search.Candidate) string {
 			l := &c.Layout
 			return fmt.Sprintf("training.global_batch_size = %d (now %d)", l.MicroBatchSize*l.MicroBatches*l.DataParallelReplicate*l.DataParallelShard, now)
 		},
@@ -277,8 +336,8 @@ func batchChange(j *job.Job) []change {
 	return []change{c}
 }
 
-func fixed(text string) func(*search.Candidate) string {
-	return func(*search.Candidate) string { return text }
+func fixed(text string) func(*job.Job, *search.Candidate) string {
+	return func(*job.Job, *search.Candidate) string { return text }
 }
 
 // executionChanges lists the options that trade speed or digits for memory;
@@ -315,10 +374,12 @@ func hostChange(j *job.Job) []change {
 		return nil
 	}
 	return []change{{
-		describe: func(c *search.Candidate) string {
+		describe: func(_ *job.Job, c *search.Candidate) string {
 			return fmt.Sprintf("cluster.host_memory = \"%.0fGiB\" (now %s)", math.Ceil(float64(c.Result.HostBytes)/float64(units.GiB)), gib(now))
 		},
 		apply: func(j *job.Job) { j.Cluster.HostMemory = mostHostMemory * now },
+		parts: int((mostHostMemory-1)*now/units.GiB) + 1,
+		part:  func(j *job.Job, n int) { j.Cluster.HostMemory = now + units.Bytes(n)*units.GiB },
 	}}
 }
 

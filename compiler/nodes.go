@@ -103,7 +103,7 @@ func nodesSetting(j *job.Job, nodes int) string {
 // the batch.
 func fewerNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	for _, n := range fewer(j) {
-		if b := fits(ctx, withNodes(j, n), t); b != nil {
+		if b := fits(ctx, withNodes(j, n), t, false); b != nil {
 			return []plan.Fix{fix(nodesChange(j, n)+alongside(j, b), b)}
 		}
 	}
@@ -111,12 +111,23 @@ func fewerNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 }
 
 // halfNodes finds on how many nodes the job takes little enough GPU time, which
-// grows with them: half of the job's own, or half of that, and so on.
+// grows with them: it halves the job's own until that suffices and then halves the distance to
+// the smallest number that did not.
 func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
-	for n := j.Cluster.Nodes / 2; n > 0; n /= 2 {
-		if b := fits(ctx, withNodes(j, n), t); b != nil {
-			return []plan.Fix{fix(nodesChange(j, n)+alongside(j, b), b)}
+	for n, most := j.Cluster.Nodes/2, j.Cluster.Nodes; n > 0; n, most = n/2, n {
+		best := fits(ctx, withNodes(j, n), t, false)
+		if best == nil {
+			continue
 		}
+		for between := dividing(j, n, most); len(between) > 0; {
+			middle := len(between) / 2
+			if b := fits(ctx, withNodes(j, between[middle]), t, false); b != nil {
+				best, n, between = b, between[middle], between[middle+1:]
+			} else {
+				between = between[:middle]
+			}
+		}
+		return []plan.Fix{fix(nodesChange(j, n)+alongside(j, best), best)}
 	}
 	return nil
 }
@@ -139,8 +150,8 @@ func enoughNodes(ctx context.Context, j *job.Job, t *target.Target) (int, *searc
 		return 0, nil
 	}
 	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
-	best := fits(ctx, withNodes(j, high), t)
-	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = fits(ctx, withNodes(j, high), t) {
+	best := fits(ctx, withNodes(j, high), t, false)
+	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = fits(ctx, withNodes(j, high), t, false) {
 		low, high = high, 2*high
 	}
 	if best == nil {
@@ -149,7 +160,7 @@ func enoughNodes(ctx context.Context, j *job.Job, t *target.Target) (int, *searc
 	between := dividing(j, low, high)
 	for len(between) > 0 {
 		middle := len(between) / 2
-		if b := fits(ctx, withNodes(j, between[middle]), t); b != nil {
+		if b := fits(ctx, withNodes(j, between[middle]), t, false); b != nil {
 			best, high, between = b, between[middle], between[:middle]
 		} else {
 			between = between[middle+1:]

@@ -23,23 +23,21 @@ import (
 func limitChanges(j *job.Job, only diag.ID) []change {
 	c := &j.Constraints
 	var list []change
-	add := func(id diag.ID, set bool, describe func(c *search.Candidate) string, apply func(c *job.Constraints)) {
+	add := func(id diag.ID, set bool, describe func(changed *job.Job, best *search.Candidate) string, apply func(c *job.Constraints)) {
 		if set && (only == "" || only == id) {
-			list = append(list, change{describe: describe, apply: func(j *job.Job) { apply(&j.Constraints) }})
+			list = append(list, change{describe: describe, apply: func(j *job.Job) { apply(&j.Constraints) }, timed: id != search.IDExposed, exposed: id == search.IDExposed})
 		}
 	}
-	raised := func(name string, now float64, takes func(r *plan.Run) float64) func(c *search.Candidate) string {
-		return func(c *search.Candidate) string {
+	raised := func(name string, now float64, takes func(r *plan.Run) float64) func(_ *job.Job, c *search.Candidate) string {
+		return func(_ *job.Job, c *search.Candidate) string {
 			step := c.Result.StepSeconds
 			run := goodput.Run(j, step, step, [2]units.Seconds{step, step})
 			return fmt.Sprintf("constraints.%s = %s (now %s)", name, atLeast(takes(&run)), units.Significant(now, 4))
 		}
 	}
-	add(search.IDExposed, c.MaxExposedCommunication.Set, func(c *search.Candidate) string {
-		share := math.Ceil(float64(c.Result.ExposedCommunicationSeconds/c.Result.StepSeconds)*1000) / 1000
-		return fmt.Sprintf("constraints.max_exposed_communication = \"%.1f%%\" (now %s)", 100*share, j.Constraints.MaxExposedCommunication.Value)
-	}, func(c *job.Constraints) { c.MaxExposedCommunication = job.Some(units.Share(1)) }) // a limit, so that it is counted
-	add(search.IDTrainingTime, c.MaxTrainingTime.Set, func(c *search.Candidate) string {
+	add(search.IDExposed, c.MaxExposedCommunication.Set, func(_ *job.Job, c *search.Candidate) string { return exposedChange(j, c) },
+		func(c *job.Constraints) { c.MaxExposedCommunication = job.Some(units.Share(1)) }) // a limit, so that it is counted
+	add(search.IDTrainingTime, c.MaxTrainingTime.Set, func(_ *job.Job, c *search.Candidate) string {
 		longest, now := goodput.Longest(j, c.Result.StepSeconds), j.Constraints.MaxTrainingTime.Value.Clock()
 		if math.IsInf(float64(longest), 1) {
 			return "constraints.max_training_time left out: failures keep the run from ever ending for sure"
@@ -50,10 +48,16 @@ func limitChanges(j *job.Job, only diag.ID) []change {
 		func(c *job.Constraints) { c.MaxGPUHours = job.Optional[float64]{} })
 	add(search.IDCost, c.MaxCost.Set, raised("max_cost", c.MaxCost.Value, func(r *plan.Run) float64 { return r.Cost }),
 		func(c *job.Constraints) { c.MaxCost = job.Optional[float64]{} })
-	add(search.IDMFU, c.MinMFU.Set, func(c *search.Candidate) string {
+	add(search.IDMFU, c.MinMFU.Set, func(_ *job.Job, c *search.Candidate) string {
 		return fmt.Sprintf("constraints.min_mfu = %.3f (now %s)", math.Floor(1000*search.MFU(j, c.Result.StepSeconds))/1000, units.Significant(j.Constraints.MinMFU.Value, 4))
 	}, func(c *job.Constraints) { c.MinMFU = job.Optional[float64]{} })
 	return list
+}
+
+// exposedChange admits the share of exposed communication that a layout has.
+func exposedChange(j *job.Job, c *search.Candidate) string {
+	share := float64(c.Result.ExposedCommunicationSeconds / c.Result.StepSeconds)
+	return fmt.Sprintf("constraints.max_exposed_communication = \"%s%%\" (now %s)", atLeast(100*share), j.Constraints.MaxExposedCommunication.Value)
 }
 
 // atLeast writes a number in four digits that is not below it.
@@ -62,36 +66,57 @@ func atLeast(n float64) string {
 	return units.Significant(math.Ceil(n/unit)*unit, 4)
 }
 
+// probabilityParts is into how many parts the way to the usual limits on running out of memory
+// is cut, by equal factors.
+const probabilityParts = 16
+
+// leastProbability stands for none where a way from it has to be cut.
+const leastProbability = 1e-12
+
 // roomChanges gives up what the job keeps free of the GPU's memory, beyond what every job does:
-// of the headroom one hundredth of that memory, or two, four, …, or all.
+// of the headroom as few thousandths of that memory as suffice.
 func roomChanges(j *job.Job) []change {
 	var list []change
 	if now := j.Constraints.MemoryHeadroom; now.Value > 0 {
-		to := func(headroom units.Share) func(j *job.Job) {
-			return func(j *job.Job) { j.Constraints.MemoryHeadroom = job.Some(headroom) }
-		}
-		c := change{
-			describe: func(c *search.Candidate) string {
+		thousandths := int(math.Ceil(1000 * float64(now.Value)))
+		list = append(list, change{
+			describe: func(_ *job.Job, c *search.Candidate) string {
 				left := math.Floor(1000*(1-float64(c.Result.NeededBytes)/float64(j.Cluster.GPU.Memory))) / 1000
 				return fmt.Sprintf("constraints.memory_headroom = \"%s%%\" (now %s)", units.Significant(100*max(0, left), 3), now.Value)
 			},
-			apply: to(0),
-		}
-		for less := units.Share(0.01); less < now.Value; less *= 2 {
-			c.nearest = append(c.nearest, to(now.Value-less))
-		}
-		list = append(list, c)
-	}
-	start, run := job.OOMProbability{}.Limits()
-	if s, r := j.Constraints.MaxOOMProbability.Limits(); s < start || r < run {
-		list = append(list, change{
-			describe: fixed(fmt.Sprintf("constraints.max_oom_probability { start = %g, run = %g } (now %g and %g)", max(s, start), max(r, run), s, r)),
-			apply: func(j *job.Job) {
-				j.Constraints.MaxOOMProbability = job.OOMProbability{Start: job.Some(max(s, start)), Run: job.Some(max(r, run))}
+			apply: func(j *job.Job) { j.Constraints.MemoryHeadroom = job.Some(units.Share(0)) },
+			parts: thousandths,
+			part: func(j *job.Job, n int) {
+				j.Constraints.MemoryHeadroom = job.Some(units.Share(float64(thousandths-n) / 1000))
 			},
 		})
 	}
+	start, run := job.OOMProbability{}.Limits()
+	if s, r := j.Constraints.MaxOOMProbability.Limits(); s < start || r < run {
+		part := func(j *job.Job, n int) {
+			j.Constraints.MaxOOMProbability = job.OOMProbability{Start: job.Some(towards(s, start, n)), Run: job.Some(towards(r, run, n))}
+		}
+		list = append(list, change{
+			describe: func(changed *job.Job, _ *search.Candidate) string {
+				mayStart, mayRun := changed.Constraints.MaxOOMProbability.Limits()
+				return fmt.Sprintf("constraints.max_oom_probability { start = %g, run = %g } (now %g and %g)", mayStart, mayRun, s, r)
+			},
+			apply: func(j *job.Job) { part(j, probabilityParts) },
+			parts: probabilityParts, part: part,
+		})
+	}
 	return list
+}
+
+// towards is a probability after some parts of the way to another one, where that is larger.
+func towards(now, to float64, parts int) float64 {
+	if now >= to || parts == 0 {
+		return now
+	}
+	now = max(now, leastProbability)
+	at := now * math.Pow(to/now, float64(parts)/probabilityParts)
+	digits := math.Pow(10, math.Floor(math.Log10(at))-1)
+	return min(to, units.RoundedTo(math.Ceil(at/digits)*digits, 1))
 }
 
 // together looks for several changes of which none alone suffices and none is idle: all that the
@@ -109,7 +134,8 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	if len(all) == 0 {
 		return nil
 	}
-	best := fits(ctx, with(all), t)
+	timed := slices.ContainsFunc(all, func(c change) bool { return c.timed })
+	best := fits(ctx, with(all), t, timed)
 	if best == nil {
 		if nodes, best = enoughNodes(ctx, with(all), t); best != nil {
 			all = allChanges(withNodes(j, nodes), t)
@@ -117,25 +143,37 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 			nodes = j.Cluster.Nodes
 			batch := batchChange(j)
 			all = append(allChanges(with(batch), t), batch...)
-			if best = fits(ctx, with(all), t); best == nil {
+			if best = fits(ctx, with(all), t, timed); best == nil {
 				return nil
 			}
 		}
 	}
 	for i := len(all) - 1; i >= 0 && (len(all) > 1 || nodes != j.Cluster.Nodes); i-- { // the job as it is does not fit
 		fewer := slices.Delete(slices.Clone(all), i, i+1)
-		if b := fits(ctx, with(fewer), t); b != nil {
+		if b := fits(ctx, with(fewer), t, timed); b != nil {
 			all, best = fewer, b
 		}
 	}
+	for i := range all {
+		one, others := all[i], slices.Delete(slices.Clone(all), i, i+1)
+		switch {
+		case one.parts > 0:
+			all[i].apply, best = one.least(ctx, t, timed, func(apply func(j *job.Job)) *job.Job { return with(append(others, change{apply: apply})) })
+		case one.exposed && !timed:
+			if o := outcome(ctx, with(others), t); o != nil && o.Exposed != nil {
+				best = o.Exposed
+			}
+		}
+	}
+	changed := with(all)
 	var texts, told []string
 	for i := range all {
-		texts, told = append(texts, all[i].describe(best)), append(told, all[i].option)
+		texts, told = append(texts, all[i].describe(changed, best)), append(told, all[i].option)
 	}
 	if nodes != j.Cluster.Nodes {
 		texts = append(texts, nodesChange(j, nodes))
 	}
-	return []plan.Fix{fix(strings.Join(texts, " and ")+alongside(with(all), best, told...), best)}
+	return []plan.Fix{fix(strings.Join(texts, " and ")+alongside(changed, best, told...), best)}
 }
 
 // allChanges gives up everything that the job asks for, piece by piece, the cheapest first.
@@ -161,8 +199,10 @@ func pinChanges(j *job.Job) []change {
 			continue
 		}
 		list = append(list, change{
-			option:   o.Name,
-			describe: func(c *search.Candidate) string { return "execution." + o.Name + " = " + o.Spelled(&c.Execution) },
+			option: o.Name,
+			describe: func(_ *job.Job, c *search.Candidate) string {
+				return "execution." + o.Name + " = " + o.Spelled(&c.Execution)
+			},
 			apply: func(j *job.Job) {
 				o.Free(&j.Execution)
 				j.Sources = maps.Clone(j.Sources)
@@ -177,7 +217,7 @@ func pinChanges(j *job.Job) []change {
 // it, and tells of those that the job does not allow to be what they become.
 func freed(j *job.Job, a *option.Axis) change {
 	return change{
-		describe: func(c *search.Candidate) string {
+		describe: func(_ *job.Job, c *search.Candidate) string {
 			var texts []string
 			for i := range option.Axes {
 				with, now := &option.Axes[i], j.Constraints.Layout

@@ -67,7 +67,10 @@ type Outcome struct {
 	Fastest units.Seconds
 	Choice  Choice      // how the first was chosen
 	Nearest []Candidate // where none is: infeasible but legal, nearest first
-	Illegal *Candidate  // first illegal layout, when nothing is legal; not evaluated
+	// Exposed is, where none is feasible, of those that fail the limit on exposed communication
+	// and no other, with any options, the one that exposes the least.
+	Exposed *Candidate
+	Illegal *Candidate // first illegal layout, when nothing is legal; not evaluated
 	Counts  Counts
 }
 
@@ -171,7 +174,7 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 		}
 	}
 	if len(s.outcome.Best) == 0 {
-		s.outcome.Nearest = s.nearest.list
+		s.outcome.Nearest, s.outcome.Exposed = s.nearest.list, s.exposed
 		for i := range s.nearest.list {
 			if c := &s.nearest.list[i]; c.shortage() > 0 { // its time decided nothing
 				s.workers[0].time(c)
@@ -206,6 +209,7 @@ type searcher struct {
 	fits      bool // some layout meets every limit
 
 	best, nearest ranking
+	exposed       *Candidate // see Outcome
 	ties          ties
 	outcome       Outcome
 }
@@ -264,6 +268,9 @@ func (s *searcher) take(m *meshSearch) {
 	for i := range m.nearest.list {
 		s.nearest.add(&m.nearest.list[i])
 	}
+	if m.exposed != nil && (s.exposed == nil || nearer(m.exposed, s.exposed)) {
+		s.exposed = m.exposed
+	}
 	if m.illegal != nil && (s.outcome.Illegal == nil || earlier(m.illegal, s.outcome.Illegal)) {
 		s.outcome.Illegal = m.illegal
 	}
@@ -290,6 +297,7 @@ type meshSearch struct {
 	floor         float64 // with the smallest micro-batch, to order by; +Inf when rejected
 	best, nearest ranking
 	ties          ties
+	exposed       *Candidate
 	illegal       *Candidate
 	counts        Counts
 }

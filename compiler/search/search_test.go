@@ -483,3 +483,50 @@ func TestUses(t *testing.T) {
 		t.Errorf("uses %d of two that are named again and again, want 2", got)
 	}
 }
+
+// TestLeastExposed: where a limit on exposed communication admits nothing, the nearest layout is
+// the one that exposes the least of all, and it is told with any options.
+func TestLeastExposed(t *testing.T) {
+	for _, options := range []bool{false, true} {
+		for _, slow := range []bool{false, true} {
+			j, target := smallJob(true, 1), smallTarget()
+			j.Constraints.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
+			j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{1, 2}}
+			j.Constraints.Layout.DataParallelShard = job.IntChoice{Values: []int{4}}
+			j.Training.GlobalBatchSize = 16
+			if options {
+				open(j, target)
+			}
+			j.Constraints.MaxExposedCommunication = job.Some(units.Share(0.999))
+			share := func(c *Candidate) float64 {
+				return float64(c.Result.ExposedCommunicationSeconds / c.Result.StepSeconds)
+			}
+			all, _, _ := everything(j, target)
+			if len(all) == 0 || len(all) == 5000 {
+				t.Fatalf("%d are feasible", len(all))
+			}
+			if slow { // only the faster half may be taken
+				longest := all[len(all)/2].Result.StepSeconds
+				j.Constraints.MinMFU = job.Some(MFU(j, longest))
+				all = slices.DeleteFunc(all, func(c Candidate) bool { return c.Result.StepSeconds > longest })
+			}
+			least := all[0]
+			for _, c := range all {
+				if share(&c) < share(&least) {
+					least = c
+				}
+			}
+			j.Constraints.MaxExposedCommunication = job.Some(units.Share(share(&least) / 2))
+			o := searched(j, target)
+			if len(o.Best) > 0 || o.Exposed == nil {
+				t.Fatalf("%d are feasible under the limit, and what exposes least is %v", len(o.Best), o.Exposed)
+			}
+			if got := share(o.Exposed); got > share(&least) || !options && got < share(&least) {
+				t.Errorf("options %v, a limit on the step %v: %.4f %% is exposed at least, brute force finds %.4f %%", options, slow, 100*got, 100*share(&least))
+			}
+			if got := share(&o.Nearest[0]); !slow && !options && got != share(&least) {
+				t.Errorf("the nearest exposes %.4f %%, brute force finds %.4f %%", 100*got, 100*share(&least))
+			}
+		}
+	}
+}

@@ -316,7 +316,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
 	if w.mesh.nearest.open(base) {
-		if base.broken == IDExposed {
+		if base.broken == IDExposed && base.Result.StepSeconds == 0 {
 			w.time(base)
 			_, base.missing = w.limits.checkExposed(&base.Result)
 		}
@@ -372,18 +372,49 @@ func (w *worker) evaluate() verdict {
 	if w.outranked() {
 		return feasible
 	}
-	if w.limits.exposed < 1 && w.exposedFloor() > w.limits.exposed {
-		c.broken, c.missing = IDExposed, 1 // the exact miss is taken if it is told
-		return overLimit
+	if w.limits.exposed < 1 {
+		if floor := w.exposedFloor(); floor > w.limits.exposed && floor-w.limits.exposed > w.exposedAsked() {
+			c.broken, c.missing = IDExposed, floor-w.limits.exposed // at least; the exact miss is taken if it is told
+			return overLimit
+		}
 	}
 	w.time(c)
 	if c.broken, c.missing = w.limits.checkExposed(&c.Result); c.broken != "" {
+		if broken, _ := w.limits.checkStep(&c.Result); broken == "" && !w.probing && !w.idle(&c.Execution) && (w.mesh.exposed == nil || nearer(c, w.mesh.exposed)) {
+			least := *c
+			w.mesh.exposed = &least
+		}
 		return overLimit
 	}
 	if c.broken, c.missing = w.limits.checkStep(&c.Result); c.broken != "" && !w.limits.fastest {
 		return overLimit
 	}
 	return feasible
+}
+
+// exposedAsked is from which miss of the limit on exposed communication on nobody asks for the
+// exact one: beyond those of the nearest and of what fails nothing else, or any once something
+// is feasible.
+func (w *worker) exposedAsked() float64 {
+	if w.fits || w.probing || len(w.mesh.best.list) > 0 && w.mesh.best.list[0].broken == "" {
+		return 0
+	}
+	asked := math.Inf(1)
+	for _, r := range [...]*ranking{&w.nearest, &w.mesh.nearest} {
+		if n := len(r.list); n > 0 && n == r.most && r.list[n-1].shortage() == 0 {
+			asked = min(asked, r.list[n-1].missing)
+		}
+	}
+	if w.limits.step == 0 { // what is nearest fails nothing else
+		return asked
+	}
+	least := math.Inf(1)
+	for _, c := range [...]*Candidate{w.exposed, w.mesh.exposed} {
+		if c != nil {
+			least = min(least, c.missing)
+		}
+	}
+	return max(asked, least)
 }
 
 // memory predicts the memory of the current layout, as far as anybody asks: of one
