@@ -33,6 +33,7 @@ type worker struct {
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
 	stateTooLarge bool      // the state alone does not fit, with no variant
+	stateKnown    bool      // the state of the pipeline at hand has been looked at
 	probing       bool      // nothing is asked of layouts that do not fit
 
 	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
@@ -224,6 +225,7 @@ func (w *worker) limit() float64 {
 // micro-batches ascending.
 func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	p.Fill(&w.layout)
+	w.stateKnown = false
 	w.current.leaf = w.leaves[index]
 	w.outgrown = append(w.outgrown[:0], make([]bool, len(p.Recomputes))...)
 	sizes := w.space.MicroBatchSizes(m)
@@ -315,11 +317,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	// The miss is told as it is without variants, which may not suit the user.
 	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
-	if w.mesh.nearest.open(base) {
-		if base.broken == IDExposed && base.Result.StepSeconds == 0 {
-			w.time(base)
-			_, base.missing = w.limits.checkExposed(&base.Result)
-		}
+	if base.broken != IDExposed || base.Result.StepSeconds > 0 { // else nobody asks for it
 		w.mesh.nearest.add(base)
 	}
 	return v
@@ -360,23 +358,24 @@ func (w *worker) reject(id diag.ID) {
 }
 
 // evaluate predicts the current layout and holds it against the limits; the
-// time only if the memory suffices, and not if the communication is exposed
+// time only if the memory suffices, and neither if the communication is exposed
 // for too long however slow the rest may be.
 func (w *worker) evaluate() verdict {
 	c := &w.current
 	c.Layout, c.Execution = w.layout, w.execution
+	if w.limits.exposed < 1 && w.stateKnown {
+		if floor := w.exposedFloor(); floor > w.limits.exposed && floor-w.limits.exposed > w.exposedAsked() {
+			c.Result, c.broken, c.missing = estimate.Result{}, IDExposed, floor-w.limits.exposed // at least
+			return overLimit
+		}
+	}
 	w.memory(&c.Result)
+	w.stateKnown = true
 	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
 		return outOfMemory
 	}
 	if w.outranked() {
 		return feasible
-	}
-	if w.limits.exposed < 1 {
-		if floor := w.exposedFloor(); floor > w.limits.exposed && floor-w.limits.exposed > w.exposedAsked() {
-			c.broken, c.missing = IDExposed, floor-w.limits.exposed // at least; the exact miss is taken if it is told
-			return overLimit
-		}
 	}
 	w.time(c)
 	if c.broken, c.missing = w.limits.checkExposed(&c.Result); c.broken != "" {
