@@ -169,6 +169,7 @@ job "f" {
     version = "core_v0.18.2"
   }
   slurm {
-    check_speed = true # ERROR: missing-argument at true: A node that is slow can only be left out where there is another. Set spare_nodes, too.
+    nodelist    = "n[1-2],n[2-40]" # ERROR: inconsistent-cluster at "n[1-2],n[2-40]": "n[1-2],n[2-40]" names 40 nodes, and sbatch is asked for 32 nodes, so that it refuses the job. Name no more, or give the cluster as many.
+    check_speed = true             # ERROR: missing-argument at true: A node that is slow can only be left out where there is another. Set spare_nodes, too.
   }
 }
