@@ -128,8 +128,9 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 	if in.checkOptions(&diags); diags.HasErrors() {
 		return nil, diags
 	}
-	order := make([]int, len(files)) // the place of each file's format
-	for i, f := range files {
+	all := append(slices.Clip(files), in.written()...)
+	order := make([]int, len(all)) // the place of each file's format
+	for i, f := range all {
 		if neox(f) {
 			order[i] = -1
 			unreadable(&diags, f, "It is a configuration of GPT-NeoX, which ndc neither reads nor writes. What ndc reads: "+known()+".")
@@ -144,7 +145,7 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 		}
 	}
 	for k, r := range readers {
-		for i, f := range files {
+		for i, f := range all {
 			if order[i] != k {
 				continue
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
-	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -91,6 +90,53 @@ func (in *intake) scripts() map[string]evaluated {
 		in.read[name] = e
 	}
 	return in.read
+}
+
+// written are the configurations that scripts write before they start a framework with
+// them, as files that stand beside the scripts. Of several it is those that a command or
+// another of them names, and of one path what was written last.
+func (in *intake) written() (all []File) {
+	scripts := in.scripts()
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil || e.part {
+			continue
+		}
+		var own, named []File
+		for i, d := range e.script.Documents {
+			later := slices.ContainsFunc(e.script.Documents[i+1:], func(o shell.Document) bool { return o.Path.Text == d.Path.Text })
+			doc := File{Name: f.Name + ":" + d.Path.Text, Content: []byte(d.Content)}
+			if later || !isTorchTitan(doc) && !isDeepSpeed(doc) && !isAccelerate(doc) {
+				continue
+			}
+			own = append(own, doc)
+			if names(e.script, d) {
+				named = append(named, doc)
+			}
+		}
+		if len(named) > 0 {
+			own = named
+		}
+		_, other := megatron.Command(e.script)
+		if _, engine := in.engine(); !other || engine {
+			all = append(all, own...)
+		}
+	}
+	return all
+}
+
+// names reports a file that a script writes and that one of its commands, or another file
+// that it writes, goes by.
+func names(s *shell.Script, d shell.Document) bool {
+	is := func(w shell.Word) bool {
+		_, value, joined := strings.Cut(w.Text, "=")
+		return path.Clean(w.Text) == path.Clean(d.Path.Text) || joined && path.Clean(value) == path.Clean(d.Path.Text)
+	}
+	return slices.ContainsFunc(append(slices.Clip(s.Commands), s.Lists...), func(c shell.Command) bool {
+		return path.Base(c.Words[0].Text) != "tee" && slices.ContainsFunc(c.Words, is)
+	}) || slices.ContainsFunc(s.Documents, func(o shell.Document) bool {
+		return o.Path.Text != d.Path.Text && strings.Contains(o.Content, path.Base(d.Path.Text))
+	})
 }
 
 // evaluated is a script as it was read.
@@ -347,8 +393,7 @@ func commandLine(file string, c shell.Command) []settings.Word {
 	return words
 }
 
-// deepSpeed reads the line that starts DeepSpeed, and the configuration that the
-// script writes for it.
+// deepSpeed reads the line that starts DeepSpeed.
 func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	isProgram := func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }
 	var read []shell.Word // the program of the launch that is read, with its options
@@ -361,14 +406,6 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c)):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
 		}
-	}
-	for _, doc := range s.Documents {
-		n, err := tree.JSON([]byte(doc.Content))
-		if err != nil || !settings.IsDeepSpeed(n.Object()) || in.launch != "" {
-			continue
-		}
-		in.launch = settings.DeepSpeedKind
-		settings.ReadDeepSpeed(in.d, file+":"+doc.Path.Text, in.o.Version, n.Object())
 	}
 	return nil
 }

@@ -561,7 +561,7 @@ func (e *evaluator) command(words []text, line int) {
 	}
 }
 
-// document keeps what cat or tee write from a here-document.
+// document keeps what cat or tee write from a here-document, and echo of its words.
 func (e *evaluator) document(s *syntax.Stmt) {
 	var to *syntax.Word
 	var content *syntax.Redirect
@@ -576,11 +576,20 @@ func (e *evaluator) document(s *syntax.Stmt) {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok && to == nil && len(call.Args) == 2 && call.Args[0].Lit() == "tee" {
 		to = call.Args[1]
 	}
-	if to == nil || content == nil || content.Hdoc == nil {
+	if to == nil {
 		return
 	}
-	body := e.heredoc(content)
-	d := Document{Path: e.word(to).word(), Content: body.String(), Line: e.line(content.Hdoc.Pos())}
+	var body text
+	line := e.line(s.Pos())
+	switch call, ok := s.Cmd.(*syntax.CallExpr); {
+	case content != nil && content.Hdoc != nil:
+		body, line = e.heredoc(content), e.line(content.Hdoc.Pos())
+	case content == nil && ok && len(call.Args) == 2 && call.Args[0].Lit() == "echo":
+		body = e.word(call.Args[1])
+	default:
+		return
+	}
+	d := Document{Path: e.word(to).word(), Content: body.String(), Line: line}
 	e.script.Documents = append(e.script.Documents, d)
 	if isScript(d) && !e.certain {
 		e.shellOf(body, true)
