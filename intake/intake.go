@@ -183,7 +183,7 @@ func broken(f File) string {
 		}
 	}
 	if err == nil {
-		return ""
+		return strange(f)
 	}
 	return fmt.Sprintf("It is no %s: %v. ", format, err)
 }
@@ -321,7 +321,7 @@ func readBridge(in *intake, f File) error {
 		return errTwice
 	}
 	in.launch = megatron.Kind
-	return megatron.ReadBridge(in.d, f.Name, in.o.Version, megatron.Bridge(f.Content))
+	return megatron.ReadBridge(in.d, f.Name, in.o.Version, megatron.Bridge(f.Content), in.overrides()...)
 }
 
 func isRecipe(f File) bool {

@@ -194,6 +194,7 @@ func readScript(in *intake, f File) error {
 	}
 	c, ok := megatron.Command(s)
 	if !ok {
+		in.unread(f.Name, s.Commands)
 		return in.deepSpeed(f.Name, s)
 	}
 	if in.launch != "" {
@@ -306,6 +307,9 @@ func (in *intake) missing() string {
 			continue
 		}
 		for _, c := range e.script.Commands {
+			if p := stranger(c); p != nil {
+				return fmt.Sprintf(" On line %d it starts %s, whose configuration ndc does not read. %s", c.Words[0].Line, p.Program, p.Give)
+			}
 			if place, name := pythonConfig(c); name != "" {
 				return fmt.Sprintf(" On line %d TorchTitan is started with the configuration %s in Python: give what it prints of that with --debug.print_config, too.", place, name)
 			}

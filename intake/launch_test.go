@@ -690,12 +690,12 @@ func TestMissing(t *testing.T) {
 func TestWritten(t *testing.T) {
 	const launch = "deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config "
 	for script, want := range map[string]string{
-		"S=3\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": $S}}\nE\ntee b.json <<E\n{\"zero_optimization\": {\"stage\": 1}}\nE\n" + launch + "./b.json":                                                                          "zero_stage = 1 ",
-		"S=3\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": $((S-1))}}\nE\n" + launch + "a.json":                                                                                                                                  "zero_stage = 2 ",
-		"cat > a.json <<E\n{\"zero_optimization\": {\"stage\": 1}}\nE\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": 2}}\nE\n" + launch + "a.json":                                                                                "zero_stage = 2 ",
-		"C=z.json; N=4\necho '{\"train_micro_batch_size_per_gpu\": '$N'}' > $C\n" + launch + "$C":                                                                                                                                         "micro_batch_size = 4 ",
-		"cat > ds.json <<E\n{\"zero_optimization\": {\"stage\": 2}, \"train_micro_batch_size_per_gpu\": \"auto\"}\nE\ntorchrun --nnodes 2 --nproc_per_node 8 train.py --deepspeed ds.json --output_dir o --per_device_train_batch_size 3": "micro_batch_size = 3 ",
-		"cat > t.toml <<E\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n[parallelism]\ntensor_parallel_degree = 4\nE\ntorchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train --job.config_file t.toml --training.local_batch_size 2":  "tensor_parallel = 4 ",
+		"S=3\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": $S}}\nE\ntee b.json <<E\n{\"zero_optimization\": {\"stage\": 1}}\nE\n" + launch + "./b.json":                                                                                                     "zero_stage = 1 ",
+		"S=3\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": $((S-1))}}\nE\n" + launch + "a.json":                                                                                                                                                             "zero_stage = 2 ",
+		"cat > a.json <<E\n{\"zero_optimization\": {\"stage\": 1}}\nE\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": 2}}\nE\n" + launch + "a.json":                                                                                                           "zero_stage = 2 ",
+		"C=z.json; N=4\necho '{\"train_micro_batch_size_per_gpu\": '$N'}' > $C\n" + launch + "$C":                                                                                                                                                                    "micro_batch_size = 4 ",
+		"cat > ds.json <<E\n{\"zero_optimization\": {\"stage\": 2}, \"train_micro_batch_size_per_gpu\": \"auto\"}\nE\ntorchrun --nnodes 2 --nproc_per_node 8 train.py --deepspeed ds.json --output_dir o --per_device_train_batch_size 3":                            "micro_batch_size = 3 ",
+		"cat > t.toml <<E\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n[parallelism]\ntensor_parallel_degree = 4\nE\ntorchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train --job.config_file t.toml --training.local_batch_size 2": "tensor_parallel = 4 ",
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")}}, Options{Cluster: "dgx_h100"})
 		if diags.HasErrors() {

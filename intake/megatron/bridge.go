@@ -47,6 +47,7 @@ type bridgeRule struct {
 	Keys   []string `json:"keys"`
 	When   string   `json:"when"`   // the value for which the rule is; "": any, which the option takes
 	With   string   `json:"with"`   // the key that must be on for the rule; "": none
+	Unless string   `json:"unless"` // the key that must be off for the rule; "": none
 	Option string   `json:"option"` // of Megatron-LM
 	Also   string   `json:"also"`   // an option that goes with it
 	Left   string   `json:"left"`   // why there is none
@@ -75,12 +76,16 @@ type bridge struct {
 	table *schema.Table
 	dests map[string]schema.Option // by the attribute that they set
 	given map[string]tree.Node     // by path
+	over  map[string]shell.Word    // overrides of the command line, by path
 	words []shell.Word
+
+	said shell.Word // the override that the key being read is of; the zero word: of the file
 }
 
 // ReadBridge reads a configuration of Megatron-Bridge as the launch of Megatron-LM
-// that means the same: most keys have the names of its attributes.
-func ReadBridge(d *draft.Draft, file, version string, src []byte) error {
+// that means the same: most keys have the names of its attributes. Overrides are the
+// words SECTION.KEY=VALUE of a command that starts it, which count before the file.
+func ReadBridge(d *draft.Draft, file, version string, src []byte, overrides ...shell.Word) error {
 	n, err := tree.YAML(src)
 	if err != nil {
 		return err
@@ -94,7 +99,7 @@ func ReadBridge(d *draft.Draft, file, version string, src []byte) error {
 	if table == nil {
 		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
 	}
-	b := &bridge{d: d, file: file, table: table, dests: map[string]schema.Option{}, given: map[string]tree.Node{}}
+	b := &bridge{d: d, file: file, table: table, dests: map[string]schema.Option{}, given: map[string]tree.Node{}, over: map[string]shell.Word{}}
 	for _, name := range table.Names() {
 		if o, _ := table.Lookup(name); o.Dest != "" {
 			b.dests[o.Dest] = o
@@ -119,10 +124,37 @@ func ReadBridge(d *draft.Draft, file, version string, src []byte) error {
 	if len(keys) < enough {
 		return errors.New("it has hardly any keys")
 	}
+	for _, w := range overrides {
+		keys = b.override(w, keys)
+	}
 	for _, path := range keys {
+		b.said = b.over[path]
 		b.key(path)
 	}
 	return Read(d, file, version, shell.Command{Words: b.words})
+}
+
+// override lays a word of the command line over the file's keys, as Hydra spells it.
+func (b *bridge) override(w shell.Word, keys []string) []string {
+	name, value, _ := strings.Cut(w.Text, "=")
+	path := strings.TrimLeft(name, "+")
+	n := tree.Node{Value: value}
+	if parsed, err := tree.YAML([]byte(value)); err == nil && !w.Open {
+		n.Value = parsed.Value
+	}
+	n.Line = w.Line
+	before, known := b.given[path]
+	if known && !w.Open && before.String() == n.String() {
+		return keys
+	}
+	if known && b.over[path].Text == "" {
+		b.found(path, draft.Left, "the command line says it, which counts before the file")
+	}
+	b.given[path], b.over[path] = n, w
+	if !known {
+		keys = append(keys, path)
+	}
+	return keys
 }
 
 // key makes options of a key, or says why there are none.
@@ -134,7 +166,7 @@ func (b *bridge) key(path string) {
 		case r.Prefix != "" && strings.HasPrefix(path, r.Prefix) && !b.on(r.Needs):
 			b.found(path, draft.Left, cmp.Or(r.Left, "nothing without "+r.Needs))
 			return
-		case !slices.Contains(r.Keys, path), r.With != "" && !b.on(r.With), r.Left != "" && r.When != "" && n.String() != r.When:
+		case !slices.Contains(r.Keys, path), r.With != "" && !b.on(r.With), b.on(r.Unless), r.Left != "" && r.When != "" && n.String() != r.When:
 		case r.Left != "":
 			b.found(path, draft.Left, r.Left)
 			return
@@ -322,9 +354,9 @@ func (b *bridge) add(option string, line int, values ...string) {
 	if slices.ContainsFunc(b.words, func(w shell.Word) bool { return w.Text == option }) {
 		return
 	}
-	b.words = append(b.words, shell.Word{Text: option, Line: line})
+	b.words = append(b.words, shell.Word{Text: option, File: b.said.File, Line: line})
 	for _, v := range values {
-		b.words = append(b.words, shell.Word{Text: v, Line: line})
+		b.words = append(b.words, shell.Word{Text: v, File: b.said.File, Line: line, Open: b.said.Open})
 	}
 }
 
@@ -340,5 +372,5 @@ func (b *bridge) found(path string, v draft.Verdict, why string) {
 	if _, name, _ := strings.Cut(path, "."); len(b.dests[name].Names) == 0 {
 		value = draft.Guarded(path, value)
 	}
-	b.d.Find(draft.Finding{Place: draft.Place{File: b.file, Line: n.Line}, Name: path, Value: value, Verdict: v, Why: why})
+	b.d.Find(draft.Finding{Place: draft.Place{File: cmp.Or(b.said.File, b.file), Line: n.Line}, Name: path, Value: value, Verdict: v, Why: why})
 }

@@ -1,0 +1,156 @@
+package intake
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/ndc-dev/ndc/facts"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/shell"
+	"github.com/ndc-dev/ndc/intake/tree"
+)
+
+//go:embed foreign.jsonl
+var foreignFile string
+
+// foreign is a program whose configurations ndc does not read, so that they are named: a
+// line of foreign.jsonl.
+type foreign struct {
+	Program string   `json:"program"`
+	Starts  string   `json:"starts"` // an expression for the words of a command that starts it
+	Python  string   `json:"python"` // an expression for what a configuration in Python imports; "": it has none
+	Keys    []string `json:"keys"`   // of its YAML: one of them tells it from others
+	Give    string   `json:"give"`   // what says of its run what ndc reads
+	Source  string   `json:"source"`
+
+	starts, python *regexp.Regexp
+}
+
+// foreigners are the lines of foreign.jsonl. The first that is one counts.
+var foreigners = sync.OnceValue(func() []foreign {
+	all := facts.Lines[foreign]("intake: foreign.jsonl", foreignFile)
+	for i := range all {
+		all[i].starts = regexp.MustCompile(all[i].Starts)
+		if all[i].Python != "" {
+			all[i].python = regexp.MustCompile(all[i].Python)
+		}
+	}
+	return all
+})
+
+// strange says whose configuration a file is that ndc does not read; "" where nobody knows.
+func strange(f File) string {
+	var has func(foreign) bool
+	switch path.Ext(f.Name) {
+	case ".py":
+		has = func(p foreign) bool { return p.python != nil && p.python.Match(f.Content) }
+	case ".yaml", ".yml":
+		n, err := tree.YAML(f.Content)
+		if err != nil {
+			return fmt.Sprintf("It is no YAML: %v. ", err)
+		}
+		has = func(p foreign) bool {
+			for _, key := range p.Keys {
+				if _, ok := at(n.Object(), key); ok {
+					return true
+				}
+			}
+			return false
+		}
+	default:
+		return ""
+	}
+	for _, p := range foreigners() {
+		if has(p) {
+			return fmt.Sprintf("It is a configuration of %s, which ndc does not read. %s ", p.Program, p.Give)
+		}
+	}
+	return ""
+}
+
+// at is the value of a key, with dots between the names of those it stands in.
+func at(o tree.Object, key string) (tree.Node, bool) {
+	name, rest, nested := strings.Cut(key, ".")
+	n, ok := o.Find(name)
+	if !nested || !ok {
+		return n, ok
+	}
+	return at(n.Object(), rest)
+}
+
+// stranger is the program that a command starts and whose configuration ndc does not read;
+// nil where it starts something else.
+func stranger(c shell.Command) *foreign {
+	var words []string
+	for _, w := range c.Words {
+		words = append(words, w.Text)
+	}
+	line := strings.Join(words, " ")
+	for i, p := range foreigners() {
+		if p.starts.MatchString(line) {
+			return &foreigners()[i]
+		}
+	}
+	return nil
+}
+
+// bridge is Megatron-Bridge, of which ndc reads what it prints.
+const bridge = "Megatron-Bridge"
+
+// override is a word of a command line that sets a key of a configuration of Megatron-Bridge.
+var override = regexp.MustCompile(`^\+{0,2}[a-z_]+(\.[a-z_0-9]+)+=`)
+
+// overrides are such words of the command that starts Megatron-Bridge.
+func (in *intake) overrides() (all []shell.Word) {
+	scripts := in.scripts()
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil || e.part {
+			continue
+		}
+		for _, c := range e.script.Commands {
+			p := stranger(c)
+			if p == nil || p.Program != bridge || len(all) > 0 {
+				continue
+			}
+			for _, w := range c.Words {
+				if override.MatchString(w.Text) {
+					w.File = megatron.Place(f.Name, w).File
+					all = append(all, w)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// unread names the commands of a script whose programs have configurations that ndc does
+// not read.
+func (in *intake) unread(file string, commands []shell.Command) {
+	for i, c := range commands {
+		p := stranger(c)
+		if p == nil {
+			continue
+		}
+		inner := false // of a script that it starts, which is named itself
+		for _, below := range commands[i+1 : i+1+c.Inner] {
+			inner = inner || stranger(below) != nil
+		}
+		if inner {
+			continue
+		}
+		at := megatron.Place(file, c.Words[0])
+		if p.Program == bridge && in.launch == megatron.Kind {
+			megatron.Started(in.d, file, c.Words)
+			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts Megatron-Bridge, whose printed configuration is read; overrides here count before that"})
+			continue
+		}
+		in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Unknown,
+			Why: fmt.Sprintf("it starts %s, and what its options and its configuration say is not read. %s", p.Program, p.Give)})
+	}
+}

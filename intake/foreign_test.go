@@ -1,0 +1,72 @@
+package intake
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/intake/draft"
+)
+
+// TestForeign: configurations and launches of programs that ndc does not read are named,
+// with what to give instead, also where another file is read.
+func TestForeign(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"recipe.py", "from megatron.bridge.recipes.llama import llama3_8b_pretrain_config\n", "a configuration of Megatron-Bridge"},
+		{"recipe.py", "import nemo_run as run\nfrom nemo.collections import llm\n", "a configuration of NeMo 2"},
+		{"over.yaml", "model:\n  seq_length: 4096\ntrain:\n  train_iters: 20\n", "--dryrun"},
+		{"gpt.yaml", "trainer:\n  num_nodes: 4\nmodel:\n  tensor_model_parallel_size: 4\n", "a configuration of NeMo 1"},
+		{"sft.yaml", "model_name_or_path: /m\nfinetuning_type: full\ncutoff_len: 2048\n", "a configuration of LLaMA-Factory"},
+		{"sft.yaml", "model_name_or_path: /m\nmax_length: 2048\n", "a configuration of TRL"},
+		{"fft.yml", "base_model: /m\nsequence_len: 8192\n", "a configuration of axolotl"},
+		{"x.yaml", "a: [\n", "It is no YAML"},
+		{"x.yaml", "some: thing\n", "It is none of"},
+		{"run.sh", "torchrun /opt/scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=4", "On line 1 it starts Megatron-Bridge"},
+		{"run.sh", "torchrun train.py --model x train.global_batch_size=8", "it starts Megatron-Bridge"},
+		{"run.sh", "torchrun /o/megatron_gpt_pretraining.py trainer.num_nodes=4", "it starts NeMo 1"},
+		{"run.sh", "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 trainer.nnodes=4", "it starts verl"},
+		{"run.sh", "llamafactory-cli train lf.yaml", "it starts LLaMA-Factory"},
+	} {
+		_, diags := Import([]File{{Name: c.name, Content: []byte(c.content)}}, Options{})
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, c.want) {
+			t.Errorf("%s: %q: %v, want %s", c.name, c.content, diags, c.want)
+		}
+	}
+	for _, program := range []string{"FORCE_TORCHRUN=1 llamafactory-cli train lf.yaml", "axolotl train ax.yaml --deepspeed ds.json"} {
+		r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"zero_optimization": {"stage": 3}}`)}, {Name: "run.sh", Content: []byte(program)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if last := r.Findings[len(r.Findings)-1]; last.Verdict != draft.Unknown || last.File != "run.sh" || !strings.Contains(last.Why, "is not read") {
+			t.Errorf("%s: %+v", program, last)
+		}
+	}
+}
+
+// TestOverrides: what the command line of Megatron-Bridge says counts before the
+// configuration that it printed.
+func TestOverrides(t *testing.T) {
+	log, err := os.ReadFile("megatron/testdata/bridge.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/bash\nTP=4\nsrun torchrun --nnodes 4 --nproc_per_node 8 run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=$TP ++train.global_batch_size=512 'dataset.blend=[[/data/x_text_document],null]' train.micro_batch_size=$M model.surprise=7\n"
+	r, diags := Import([]File{{Name: "bridge.log", Content: log}, {Name: "run.sh", Content: []byte(strings.Replace(script, "srun torchrun", "torchrun", 1))}}, Options{Cluster: "dgx_h100"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	job := spaces.ReplaceAllString(string(r.Job), " ")
+	for _, want := range []string{"tensor_parallel = 4\n", "global_batch_size = 512\n", "path = \"/data/x_text_document\"\n", "nodes = 4\n"} {
+		if !strings.Contains(job, want) {
+			t.Errorf("no %q in\n%s", want, r.Job)
+		}
+	}
+	if strings.Contains(job, "micro_batch_size") || strings.Contains(job, "mock") {
+		t.Errorf("the file counts before the command line in\n%s", r.Job)
+	}
+	for _, f := range r.Findings {
+		if f.Name == "--tensor-model-parallel-size" && (f.File != "run.sh" || f.Line != 3) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
