@@ -26,7 +26,7 @@ type rule struct {
 	Call     string         `json:"call"`     // a function of this package that reads the value
 	Whole    bool           `json:"whole"`    // an object is read as one value
 	Left     string         `json:"left"`     // why a job has nothing to say of it
-	Refused  string         `json:"refused"`  // why no job can say it
+	Refused  string         `json:"refused"`  // why no job can say it, or no other of the values
 	Now      string         `json:"now"`      // the key's later name
 	Default  any            `json:"default"`  // what the argument is where nothing is said
 	Source   string         `json:"source"`   // where the framework says so

@@ -258,10 +258,13 @@ func mixed(r *reading, k key, u *rule) outcome {
 func converters(r *reading, k key, _ *rule) outcome {
 	list, _ := k.Value.([]tree.Node)
 	experts := false
+	linear := func(n tree.Node) bool { return n.Text() != groupedMX && strings.Contains(n.Text(), "mx") }
 	for _, n := range list {
 		switch {
 		case n.Text() == "quantize.grouped_mm.float8":
 			experts = true
+		case n.Text() == groupedMX && !slices.ContainsFunc(list, linear):
+			return unknown(groupedMX + " multiplies experts alone in mxfp8, which is of linear layers, too, here")
 		case strings.Contains(n.Text(), "mx"):
 			r.d.Set("training.precision", "mxfp8", r.at(k))
 		case strings.Contains(n.Text(), "float8"):
@@ -279,6 +282,23 @@ func converters(r *reading, k key, _ *rule) outcome {
 	return outcome{}
 }
 
+// groupedMX is the converter of experts to mxfp8, of those that its fqns name.
+const groupedMX = "quantize.grouped_mm.mx"
+
+// expertsToo names experts that stay in 16 bits beside linear layers in mxfp8, which is of
+// both here.
+func (r *reading) expertsToo() {
+	has := func(key, name string) bool {
+		list, _ := r.given[key].Value.([]tree.Node)
+		return slices.ContainsFunc(list, func(n tree.Node) bool { return n.Text() == name })
+	}
+	if r.d.Text("training.precision") != "mxfp8" || r.d.Int("model.moe.experts") == 0 || has("model.converters", groupedMX) && has(groupedMX+".fqns", "experts") {
+		return
+	}
+	k := r.given["model.converters"]
+	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: shortened(k.written()), Verdict: draft.Unknown, Why: "experts stay in bf16 without " + groupedMX + " and its fqns, and mxfp8 is of them, too, here"})
+}
+
 // grouped reads which experts a converter is for; without the converter nothing reads it.
 func grouped(r *reading, k key, _ *rule) outcome {
 	converter := strings.TrimSuffix(k.path, ".fqns")
@@ -287,9 +307,9 @@ func grouped(r *reading, k key, _ *rule) outcome {
 	switch {
 	case !slices.ContainsFunc(on, func(n tree.Node) bool { return n.Text() == converter }):
 		return left("it acts with " + converter + " among model.converters alone, which is not there")
-	case converter == "quantize.grouped_mm.mx" && len(names) == 1 && names[0].Text() == "experts":
+	case converter == groupedMX && len(names) == 1 && names[0].Text() == "experts":
 		return outcome{to: "training.precision"}
-	case converter == "quantize.grouped_mm.mx":
+	case converter == groupedMX:
 		return unknown("mxfp8 is for all experts")
 	}
 	return unknown("experts stay in bf16 here")
@@ -402,6 +422,7 @@ func (r *reading) completeTitan() {
 			}
 		}
 	}
+	r.expertsToo()
 	r.validated()
 	r.untold()
 	if !d.Has(layout+"zero_stage") && !r.opened("parallelism.fsdp_reshard_after_forward") {
