@@ -291,6 +291,17 @@ func TestSwift(t *testing.T) {
 	}
 }
 
+// TestSlime: nodes and GPUs of a launch of slime are those of the model that it trains.
+func TestSlime(t *testing.T) {
+	r, diags := Import([]File{{Name: "run.sh", Content: []byte("ray job submit -- python3 train.py --actor-num-nodes 4 --actor-num-gpus-per-node 4 --rollout-num-gpus 16 --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --tensor-model-parallel-size 2 --global-batch-size 64 --lr 1e-6 --micro-batch-size 1")}}, Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, "nodes = 4\n gpus_per_node = 4\n") {
+		t.Errorf("nodes are lost in\n%s", r.Job)
+	}
+}
+
 // TestPython: a configuration of TorchTitan in Python is not read, and what is read is said.
 func TestPython(t *testing.T) {
 	_, diags := Import([]File{{Name: "config.py", Content: []byte("from torchtitan.trainer import Trainer\n")}}, Options{})

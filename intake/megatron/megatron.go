@@ -298,6 +298,16 @@ func (r *reading) option(o *option) {
 		r.report(o, w.Argument, result)
 		return
 	}
+	if argument := counting(o.name); argument != "" && !ok {
+		result := outcome{to: argument}
+		if n, err := strconv.ParseInt(o.first(), 10, 64); o.open || o.maybe || err != nil || n < 1 {
+			result = unknown("its value is known only when the script runs")
+		} else {
+			r.d.Set(argument, n, r.at(o.line))
+		}
+		r.report(o, argument, result)
+		return
+	}
 	if !ok {
 		r.find(o, draft.Unknown, "", r.version+" has no such option")
 		return

@@ -130,10 +130,22 @@ type program struct {
 	Command string         `json:"command"` // that starts it
 	Sets    map[string]any `json:"sets"`    // arguments of the job, whatever the defaults of Megatron-LM
 	Source  string         `json:"source"`
+
+	Counts map[string]string `json:"counts"` // options of its own that say a number of the cluster, by the argument
 }
 
 // programs are the lines of programs.jsonl by their names.
 var programs = lines(programsFile, "programs.jsonl", func(p program) string { return p.Program })
+
+// counting is what number of the cluster an option of such a program says; "" for none.
+func counting(option string) string {
+	for _, p := range programs() {
+		if argument := p.Counts[option]; argument != "" {
+			return argument
+		}
+	}
+	return ""
+}
 
 // starts reports whether a launch, of which some words stand before the options, is one of
 // the program.
