@@ -73,7 +73,7 @@ var readers = []reader{
 	{name: "a configuration of accelerate for DeepSpeed", is: isAccelerate, read: readAccelerate},
 	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
 	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
-	{name: "a recipe of Megatron-LM, YAML with ARGS or MODEL_ARGS", is: isRecipe, read: readRecipe},
+	{name: "a recipe of Megatron-LM, YAML with ARGS or MODEL_ARGS, or of FlagScale", is: isRecipe, read: readRecipe},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
 }
 

@@ -302,6 +302,28 @@ func TestSlime(t *testing.T) {
 	}
 }
 
+// TestFlagScale: sections of FlagScale hold options at any depth, and a width that it makes
+// of others is asked for.
+func TestFlagScale(t *testing.T) {
+	const src = "system:\n  tensor_model_parallel_size: 2\n  precision:\n    bf16: true\n    fp16: false\nmodel:\n  num_layers: 8\n  hidden_size: 4096\n  num_attention_heads: 32\n  swiglu: true\n%s  seq_length: 2048\n  max_position_embeddings: 2048\n  micro_batch_size: 2\n  global_batch_size: 64\n  train_iters: 10\n  optimizer:\n    lr_scheduler:\n      lr: 2.0e-5\ndata:\n  data_path: ${data_path:??}\n  tokenizer:\n    vocab_size: 512\n"
+	for more, want := range map[string]string{
+		"":                     " ffn_hidden_size = 10880\n",
+		"  multiple_of: 256\n": " ffn_hidden_size = var.ffn_hidden_size\n",
+		"  multiple_of: 256\n  ffn_hidden_size: 64\n": " ffn_hidden_size = 64\n",
+	} {
+		r, diags := Import([]File{{Name: "7b.yaml", Content: []byte(fmt.Sprintf(src, more))}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		for _, w := range []string{want, " tensor_parallel = 2\n", " precision = \"bf16\"\n", " learning_rate = 2e-5\n", " vocab_size = 512\n"} {
+			if !strings.Contains(job, w) {
+				t.Errorf("%q: no %q in\n%s", more, w, r.Job)
+			}
+		}
+	}
+}
+
 // TestPython: a configuration of TorchTitan in Python is not read, and what is read is said.
 func TestPython(t *testing.T) {
 	_, diags := Import([]File{{Name: "config.py", Content: []byte("from torchtitan.trainer import Trainer\n")}}, Options{})

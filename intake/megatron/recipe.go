@@ -12,15 +12,27 @@ import (
 // Recipe reads YAML that lists options of Megatron-LM and variables of its
 // environment: the recipes of Megatron-LM's examples/moe_recipes (ARGS, names with
 // underscores), its functional tests and Megatron-MoE-ModelZoo (MODEL_ARGS, names as on
-// a command line), all with ENV_VARS. Their other sections are the rest. False where the
-// file is none.
+// a command line), all with ENV_VARS; and of FlagScale, whose sections system, model and
+// data hold options at any depth (flagscale/runner/utils.py: flatten_dict_to_args). Their
+// other sections are the rest. False where the file is none.
 func Recipe(src []byte) (c shell.Command, environment []shell.Export, rest tree.Object, ok bool) {
 	n, err := tree.YAML(src)
 	if err != nil {
 		return c, nil, nil, false
 	}
+	_, flagScale := n.Object().Find("system")
 	for _, section := range n.Object() {
 		switch section.Key {
+		case "system", "model", "data":
+			if !flagScale {
+				rest = append(rest, section)
+				continue
+			}
+			if c.Words == nil {
+				c.Line = section.Line
+				c.Words = []shell.Word{{Text: "train_gpt.py", Line: section.Line}}
+			}
+			c.Words = append(c.Words, flattened(section.Object())...)
 		case "ARGS", "MODEL_ARGS":
 			c.Line = section.Line
 			c.Words = append(c.Words, shell.Word{Text: "pretrain_gpt.py", Line: section.Line})
@@ -41,6 +53,18 @@ func Recipe(src []byte) (c shell.Command, environment []shell.Export, rest tree.
 	table, _ := megatron.Tables(versions[len(versions)-1])
 	options, _ := known(table, c)
 	return c, environment, rest, options >= enough
+}
+
+// flattened are the options of a section, in which objects stand for what they hold.
+func flattened(o tree.Object) (words []shell.Word) {
+	for _, m := range o {
+		if inner := m.Object(); inner != nil {
+			words = append(words, flattened(inner)...)
+			continue
+		}
+		words = append(words, recipeOption(m)...)
+	}
+	return words
 }
 
 // recipeOption is one option as its words on a command line: true is a switch, false
