@@ -324,6 +324,21 @@ func TestFlagScale(t *testing.T) {
 	}
 }
 
+// TestPublished: a launch trains with the numbers that it says, also where the config.json of
+// the model has them and the catalogue knows that they are not trained with.
+func TestPublished(t *testing.T) {
+	const launch = "torchrun --nnodes 8 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --seq-length 4096 --max-position-embeddings 32768 --vocab-size 32000 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope --rotary-base 1000000 --attention-dropout 0 --hidden-dropout 0 --num-experts 8 --moe-router-topk 2 --moe-router-load-balancing-type aux_loss --micro-batch-size 1 --global-batch-size 64 --train-iters 10 --lr 1e-4 --bf16 --moe-aux-loss-coeff "
+	for coefficient, want := range map[string]string{"1e-2": "", "2e-2": "aux_coefficient = 0.02"} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + coefficient)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if job := spaces.ReplaceAllString(string(r.Job), " "); (r.Model == "mixtral_8x7b") != (want == "") || !strings.Contains(job, want) {
+			t.Errorf("%s: %q, no %q in\n%s", coefficient, r.Model, want, r.Job)
+		}
+	}
+}
+
 // TestPython: a configuration of TorchTitan in Python is not read, and what is read is said.
 func TestPython(t *testing.T) {
 	_, diags := Import([]File{{Name: "config.py", Content: []byte("from torchtitan.trainer import Trainer\n")}}, Options{})

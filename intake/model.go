@@ -124,8 +124,14 @@ func (in *intake) sizes(m *job.Model) bool {
 		d.Int("model.attention_heads") == int64(m.Attention.Heads)
 }
 
-// without is what the files say of the model, less the numbers that the entry
-// knows as published and not trained with.
+// hub reports a place in the config.json of a model, which has numbers that nobody trains
+// with. A launch trains with what it says.
+func (in *intake) hub(p draft.Place) bool {
+	return slices.ContainsFunc(in.files, func(f File) bool { return f.Name == p.File && isModel(f) })
+}
+
+// without is what the files say of the model, less the numbers of its config.json that the
+// entry knows as published and not trained with.
 func (in *intake) without(m *job.Model) *draft.Draft {
 	stated := draft.New()
 	for _, p := range in.d.Paths() {
@@ -134,7 +140,7 @@ func (in *intake) without(m *job.Model) *draft.Draft {
 			continue
 		}
 		if strings.HasPrefix(p, "model.") && p != "model.architecture" || p == "model.architecture" && !in.d.Derived(p) {
-			if !published(m, strings.TrimPrefix(p, "model."), v.Value) {
+			if !in.hub(v.Place) || !published(m, strings.TrimPrefix(p, "model."), v.Value) {
 				stated.Set(p, v.Value, v.Place)
 			}
 		}
