@@ -358,6 +358,12 @@ func (r *reading) balance() {
 // ndc would make of it.
 func (r *reading) vocabulary() {
 	d := r.d
+	if o := r.given["padded_vocab_size"]; o != nil && d.Has("model.vocab_size") {
+		parts := 128 * max(d.Int("constraints.layout.tensor_parallel"), 1)
+		if n, ok := r.number(o); ok && int64(n) != (d.Int("model.vocab_size")+parts-1)/parts*parts {
+			r.set("model.padded_vocab_size", int64(n))
+		}
+	}
 	if o := r.given["make_vocab_size_divisible_by"]; o != nil && d.Has("model.vocab_size") && !r.has("padded_vocab_size") {
 		n, err := strconv.ParseInt(o.first(), 10, 64)
 		parts := n * max(d.Int("constraints.layout.tensor_parallel"), 1)

@@ -658,3 +658,24 @@ func TestCapacity(t *testing.T) {
 		}
 	}
 }
+
+// TestPaddedVocabulary: an embedding has as many rows as the launch says, whatever ndc would
+// round up to.
+func TestPaddedVocabulary(t *testing.T) {
+	for options, want := range map[string]string{
+		"--padded-vocab-size 151936 --tensor-model-parallel-size 4":                     "151936 151936",
+		"--padded-vocab-size 152064 --tensor-model-parallel-size 4":                     "152064 <nil>",
+		"--vocab-size 151643 --padded-vocab-size 151936 --tensor-model-parallel-size 4": "151643 151936",
+		"--vocab-size 50257 --padded-vocab-size 50304":                                  "50257 <nil>",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		size, _ := d.Get("model.vocab_size")
+		padded, _ := d.Get("model.padded_vocab_size")
+		if got := fmt.Sprint(size.Value, " ", padded.Value); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
