@@ -148,6 +148,9 @@ func (e *evaluator) escaped(p *syntax.SglQuoted) text {
 // command, behind assignments.
 func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	last := stmts[len(stmts)-1]
+	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && len(stmts) == 1 && len(last.Redirs) == 0 && !last.Negated && !last.Background {
+		return e.calculated(pipe)
+	}
 	call, isCall := last.Cmd.(*syntax.CallExpr)
 	if !isCall || len(call.Args) < 2 || len(call.Assigns) > 0 || len(last.Redirs) > 0 || last.Negated || last.Background {
 		return nil, false
@@ -197,6 +200,28 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 		out = out[:len(out)-1]
 	}
 	return out.with(func(c *cell) { c.quoted = c.open }), ok
+}
+
+// calculable are expressions of which bc prints what bash calculates: so few and so small
+// whole numbers that no product is too large, none of which begins with 0.
+var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]{0,5}( *[-+*/%] *\(?[1-9][0-9]{0,5}[ )]*){0,2}$`)
+
+// calculated is what bc without options prints of an expression that is known.
+func (e *evaluator) calculated(pipe *syntax.BinaryCmd) (text, bool) {
+	call, ok := pipe.Y.Cmd.(*syntax.CallExpr)
+	if !ok || pipe.Op != syntax.Pipe || len(call.Args) != 1 || call.Args[0].Lit() != "bc" || len(call.Assigns)+len(pipe.Y.Redirs) > 0 || e.state.functions["bc"] != nil {
+		return nil, false
+	}
+	in, ok := e.printed([]*syntax.Stmt{pipe.X})
+	if !ok || !calculable.MatchString(in.String()) {
+		return nil, false
+	}
+	x, err := syntax.NewParser().Arithmetic(strings.NewReader(in.String()))
+	if err != nil {
+		return nil, false
+	}
+	n, ok := e.arithmetic(x)
+	return known(strconv.Itoa(n), e.line(call.Pos())), ok
 }
 
 // expression is what expr prints of two numbers.
