@@ -38,7 +38,7 @@ def main():
 
     data = batches.Batches(run, ranks)
     checkpoints = Checkpoints(run, BEGAN)
-    state = resume(engine, run, checkpoints)
+    state = resume(engine, run)
     data.restore(state.get("data"), state["step"])
     log = logs.Logger(run, ranks)
     profile = logs.Profiler(run.logging.profile, ranks)

@@ -350,17 +350,21 @@ class Loader:
 
     def state_dict(self):
         if isinstance(self.samples, JSONLines):  # every rank reads its own lines
-            state = json.dumps([self.consumed, self.ranks, self.samples.state])
-            return {f"dp_rank_{self.rank}": state}
+            places = dict(zip(self.names(), self.samples.state))  # by name: a run may go on with other sources
+            return {f"dp_rank_{self.rank}": json.dumps([self.consumed, self.ranks, places])}
         return {"consumed_samples": self.consumed}
 
     def load_state_dict(self, state):
         if "consumed_samples" in state:
             self.consumed = int(state["consumed_samples"])
         elif f"dp_rank_{self.rank}" in state:
-            self.consumed, ranks, self.samples.state = json.loads(state[f"dp_rank_{self.rank}"])
+            self.consumed, ranks, places = json.loads(state[f"dp_rank_{self.rank}"])
             if ranks != self.ranks:
                 raise ValueError(f"the JSON lines were shared by {ranks} data-parallel ranks, now by {self.ranks}")
+            self.samples.state = [places.get(name, new) for name, new in zip(self.names(), self.samples.state)]
+
+    def names(self):
+        return [name for name, _, _ in self.data["sources"]]
 
 
 # --- checkpoints ---------------------------------------------------------------------------------
@@ -386,6 +390,14 @@ def complete(folder):
 def newest(folder):
     """The step to resume from; -1 without one."""
     return max(complete(folder), default=-1)
+
+
+def begin(path, device):
+    """The checkpoint that a run begins with: a folder of checkpoints stands for its newest, which all ranks take from
+    the first, since the run that saves there may go on."""
+    step = torch.tensor([newest(path)], device=device)
+    dist.broadcast(step, src=0)
+    return path if step.item() < 0 else place(path, step.item())
 
 
 def start_over(folder, step):

@@ -4,14 +4,17 @@ import contextlib
 import functools
 import os
 import re
+import sys
+from types import SimpleNamespace
 
 import deepspeed
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+import transformers
 from deepspeed.accelerator import get_accelerator
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
 
 from trainer.run import DTYPES, mix, version
 from trainer.shared import Shared, state
@@ -39,10 +42,31 @@ def start(run):
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers() if buffer.dtype == torch.float32}
     engine, *_ = deepspeed.initialize(model=model, model_parameters=parameter_groups(model, run),
                                       config=run.deepspeed_config, mpu=ulysses(model, run))
+    untouched(getattr(engine.optimizer, "optimizer", engine.optimizer))
     restore(engine.module, buffers)
     if shared:
         shared.part(engine.module)
+    mend_loading(engine, run.layout)
     return engine
+
+
+@torch.no_grad()
+def untouched(optimizer):
+    """Forget a step that was none: without ZeRO a 16-bit model's optimizer takes one with gradients of zero, so that there are states,
+    and Adam would count it. Rates were zero, so that no weight has decayed."""
+    for state in optimizer.state.values():
+        for key, value in state.items():
+            state[key] = value.zero_() if torch.is_tensor(value) else 0
+
+
+def mend_loading(engine, layout):
+    """Let the engine find again what it saved. Before 0.19.6 it calls the files of a Ulysses rank by its place in the sequence, as if
+    that were a tensor rank, and looks for those of one tensor rank. The optimizer of MiCS does not take the shapes that it hands over."""
+    if layout.context_parallel > 1:
+        engine.mpu = SimpleNamespace(**{**vars(engine.mpu), "get_model_parallel_rank": lambda: 0})
+    if layout.mics:
+        load = engine.optimizer.load_state_dict
+        engine.optimizer.load_state_dict = lambda param_shapes, **options: load(**options)
 
 
 def random(run):
@@ -114,8 +138,10 @@ def from_huggingface(run):
     keeps its shard only; otherwise one rank of each node reads the weights, into memory that all share."""
     if run.layout.zero_stage == 3 and not cut(run.layout):
         from transformers.integrations import HfDeepSpeedConfig
+        # Of weights that it shards, transformers does not say what it leaves out; tied ones it would compare.
+        _, read = read_weights(run, tied=False, device_map="meta")
         sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
-        model = pretrained(run)
+        model = pretrained(run, read["unexpected_keys"])
         del sharding
         return model, None
     model = empty(run, torch.device("cpu"))
@@ -126,13 +152,31 @@ def from_huggingface(run):
     return model, shared
 
 
-def pretrained(run):
-    import transformers
+def pretrained(run, left_out=()):
+    """The job's model with the weights of a checkpoint, which has to hold all of them and no other: transformers makes
+    up what is missing, and leaves out what it has no place for."""
     config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
+    own, _ = PretrainedConfig.get_config_dict(run.start.path)
+    tied = own.get("tie_word_embeddings", type(config)().tie_word_embeddings)  # a default is left out
+    if tied != config.tie_word_embeddings:
+        sys.exit(f"the weights in {run.start.path} are not of the job's model: its tied_embeddings is {str(not tied).lower()}, "
+                 f"theirs {str(tied).lower()}")
+    model, read = read_weights(run, tied)
+    for names, what in ((read["missing_keys"], "lack"), (read["unexpected_keys"] or left_out, "also have")):
+        if names:
+            sys.exit(f"the weights in {run.start.path} are not of the job's model: they {what} {len(names)} tensors: "
+                     f"{', '.join(sorted(names)[:4])}{', ...' if len(names) > 4 else ''}")
+    return model
+
+
+def read_weights(run, tied, **options):
+    """A model from the weights of a checkpoint, and what transformers tells of their names."""
     name = "dtype" if version(transformers.__version__) >= (4, 56) else "torch_dtype"
-    return AutoModelForCausalLM.from_pretrained(run.start.path, config=config,
+    config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
+    config.tie_word_embeddings = tied
+    return AutoModelForCausalLM.from_pretrained(run.start.path, config=config, output_loading_info=True,
                                                 attn_implementation=run.model.attention,
-                                                **{name: DTYPES[run.training.precision]})
+                                                **{name: DTYPES[run.training.precision]}, **options)
 
 
 @torch.no_grad()
@@ -224,13 +268,13 @@ def leaves(model, names):
 
 
 def parameter_groups(model, run):
-    """Biases, norms and other vectors do not decay. A generator: AutoEP replaces modules first."""
+    """Biases, norms and other vectors do not decay. Rates are set before every update. A generator: AutoEP replaces modules first."""
     decayed, plain = [], []
     for name, parameter in model.named_parameters():
         vector = len(getattr(parameter, "ds_shape", parameter.shape)) < 2 or name.endswith("bias")
         (plain if vector else decayed).append(parameter)
-    yield {"params": decayed, "weight_decay": run.optimizer.weight_decay, "name": "decayed"}
-    yield {"params": plain, "weight_decay": 0.0, "name": "not_decayed"}
+    yield {"params": decayed, "weight_decay": run.optimizer.weight_decay, "lr": 0.0, "name": "decayed"}
+    yield {"params": plain, "weight_decay": 0.0, "lr": 0.0, "name": "not_decayed"}
 
 
 def ulysses(model, run):

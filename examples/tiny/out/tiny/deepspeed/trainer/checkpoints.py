@@ -24,35 +24,67 @@ SAID = "weight_decay", "betas", "eps", "momentum"  # of a group of parameters; t
 REASONS = ["", "the time limit is near", "a STOP file asks for it", "SIGTERM asks for it"]
 
 
-def resume(engine, run, checkpoints):
+def resume(engine, run):
     """Load the newest checkpoint of this run, or the one that the job starts from. Returns the step and the position
     in the data to go on from."""
-    tag = checkpoints.latest()
+    tag = newest(run.checkpoint.path) if run.checkpoint.path else None
     if tag:
-        path, state = load(engine, run.checkpoint.path, tag=tag)
-        if path is None:
-            raise RuntimeError(f"checkpoint {tag} in {run.checkpoint.path} could not be loaded")
+        state = load(engine, run.checkpoint.path, tag)
         return {"step": state["step"], "data": position(run, state)}
     if run.start.origin != "checkpoint":
         return {"step": 0}
-    path, state = load(engine, run.start.path, load_module_only=run.start.reset_optimizer,
-                       load_optimizer_states=not run.start.reset_optimizer)
-    if path is None:
-        raise RuntimeError(f"no checkpoint in {run.start.path}")
+    tag = newest(run.start.path)
+    if not tag:
+        raise RuntimeError(f"no checkpoint in {run.start.path}: it has no file `latest`")
+    state = load(engine, run.start.path, tag, load_module_only=run.start.reset_optimizer,
+                 load_optimizer_states=not run.start.reset_optimizer)
     return started(run, state)
 
 
-def load(engine, path, **options):
+def newest(folder):
+    """The tag of the checkpoint to go on from; None where no `latest` names any. A `latest` that names none is an error:
+    to begin anew would be to lose the run."""
+    tag = named(folder)
+    if tag is not None and not (tag and os.path.isdir(os.path.join(folder, tag))):
+        raise RuntimeError(f'{os.path.join(folder, "latest")} names "{tag}", which is no folder beside it: write the name of a '
+                           "checkpoint that is there, or remove the file")
+    return tag
+
+
+def named(folder):
+    """What `latest` of a folder says; None where there is no such file."""
+    file = os.path.join(folder, "latest")
+    if not os.path.exists(file):
+        return None
+    with open(file, encoding="utf-8") as f:
+        return f.read().strip()
+
+
+def load(engine, path, tag, **options):
     """Load a checkpoint, of which the optimizer takes the moments: decay, betas, clipping and the like are what the job says,
-    where DeepSpeed would go on with those that the checkpoint was saved with."""
+    where DeepSpeed would go on with those that the checkpoint was saved with. Returns the state of the run."""
     said = [{key: group[key] for key in SAID if key in group} for group in engine.optimizer.param_groups]
     clipping = getattr(engine.optimizer, "clip_grad", None)  # saved by stages 1 and 2
-    loaded = engine.load_checkpoint(path, **options)
+    universal = os.path.isdir(os.path.join(path, tag, "zero"))  # as ds_to_universal writes it, for any number of ranks
+    engine._config.load_universal_checkpoint = universal  # what this run saves next is not
+    loaded, state = engine.load_checkpoint(path, tag=tag, **options)
+    if loaded is None:
+        raise RuntimeError(f"checkpoint {tag} in {path} could not be loaded")
     for group, own in zip(engine.optimizer.param_groups, said):
         group.update(own)
     if clipping is not None:
         engine.optimizer.clip_grad = clipping
-    return loaded
+    if universal:
+        part_counts(getattr(engine.optimizer, "optimizer", engine.optimizer))
+    return state
+
+
+def part_counts(optimizer):
+    """Give every tensor a count of steps of its own: stage 3 takes one for all of them from a universal checkpoint, which
+    torch's Adam would then raise once for each."""
+    for state in optimizer.state.values():
+        if torch.is_tensor(state.get("step")):
+            state["step"] = state["step"].clone()
 
 
 def started(run, state):
@@ -83,13 +115,6 @@ class Checkpoints:
     def hear(self, number, frame):
         """SIGTERM, as before a time limit or at a preemption."""
         self.told = True
-
-    def latest(self):
-        """The tag of the newest complete checkpoint; None without one."""
-        if not self.spec.path or not os.path.exists(self.place("latest")):
-            return None
-        with open(self.place("latest"), encoding="utf-8") as f:
-            return f.read().strip()
 
     def decide(self, done):
         """Whether to save after `done` steps, and why to stop ("": go on)."""
@@ -139,7 +164,7 @@ class Checkpoints:
         an older one. What `latest` names stays in any case."""
         os.makedirs(self.spec.path, exist_ok=True)
         for name in os.listdir(self.spec.path):
-            stale = name.endswith(PARTIAL) or name == tag and name != self.latest()
+            stale = name.endswith(PARTIAL) or name == tag and name != named(self.spec.path)
             if stale and NAME.fullmatch(name.removesuffix(PARTIAL)):
                 self.remove(name)
 
