@@ -136,6 +136,9 @@ def others(ndc, scratch):
             after.load_state_dict(copy.deepcopy(first.state_dict()))
             found = read(after)
             assert found == wanted, f"{names}: {found}, want {wanted}"
+        after = loader("ab")
+        after.load_state_dict({"dp_rank_0": json.dumps([1, 2, first.samples.state])})  # as earlier builds saved it
+        assert read(after) == {"a": [0, 2], "b": [100, 102]}
 
 
 def empty(ndc, scratch):

@@ -361,6 +361,8 @@ class Loader:
             self.consumed, ranks, places = json.loads(state[f"dp_rank_{self.rank}"])
             if ranks != self.ranks:
                 raise ValueError(f"the JSON lines were shared by {ranks} data-parallel ranks, now by {self.ranks}")
+            if isinstance(places, list):  # saved by an earlier build, of these very sources
+                places = dict(zip(self.names(), places, strict=True))
             self.samples.state = [places.get(name, new) for name, new in zip(self.names(), self.samples.state)]
 
     def names(self):
