@@ -360,13 +360,31 @@ func TestRamp(t *testing.T) {
 }
 
 // TestOrder: where other data, another seed or another length order the data anew, the
-// report says that a run goes on somewhere else in them.
+// report says that a run goes on somewhere else in them. TorchTitan reads on in each file of
+// JSON lines.
 func TestOrder(t *testing.T) {
+	run := func(backend, format string, changed ...record.Value) Build {
+		b := build("a", 1, append(changed, record.Value{Path: "training.data.format", Value: format}, record.Value{Path: "training.data.mock", Value: false})...)
+		p := b.Plans["megatron"]
+		p.Backend, p.BackendVersion = backend, map[string]string{"megatron": "core_v0.19.2", "torchtitan": "0.3.0", "deepspeed": "0.19.8"}[backend]
+		return Build{Job: b.Job, Name: b.Name, Folder: b.Folder, Values: map[string][]record.Value{backend: b.Values["megatron"]}, Plans: map[string]*plan.Plan{backend: p}}
+	}
 	for _, path := range []string{"training.seed", `training.data.source["code"].weight`, "training.data.split", "model.sequence_length"} {
-		new := build("a", 1, record.Value{Path: path, Value: 2.0})
-		got := Compare([]Build{build("a", 1)}, []Build{new}).Jobs[0].Backends[0].Checkpoints
-		if got.Answer != Keeps || !strings.Contains(got.Why, "new order of data") {
-			t.Errorf("%s: %+v", path, got)
+		for _, c := range []struct {
+			backend, format string
+			anew            bool
+		}{
+			{"megatron", "megatron", true},
+			{"deepspeed", "tokens", true},
+			{"deepspeed", "jsonl", true},
+			{"torchtitan", "megatron", true},
+			{"torchtitan", "tokens", true},
+			{"torchtitan", "jsonl", false},
+		} {
+			got := Compare([]Build{run(c.backend, c.format)}, []Build{run(c.backend, c.format, record.Value{Path: path, Value: 2.0})}).Jobs[0].Backends[0].Checkpoints
+			if got.Answer != Keeps || strings.Contains(got.Why, "new order of data") != c.anew {
+				t.Errorf("%s of %s: %s: %+v", c.backend, c.format, path, got)
+			}
 		}
 	}
 }
