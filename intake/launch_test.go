@@ -720,11 +720,12 @@ func TestTitanBatch(t *testing.T) {
 // the file is named.
 func TestMissing(t *testing.T) {
 	for script, want := range map[string]string{
-		"srun torchrun -m torchtitan.train --job.config_file ${C:-./llama3_8b.toml}":                 "TorchTitan is started with the configuration ./llama3_8b.toml:",
-		"deepspeed --num_gpus 8 train.py --deepspeed conf/z3.json --output_dir /o":                   "DeepSpeed is started with the configuration conf/z3.json:",
-		"torchrun train.py --deepspeed_config=conf/z3.json":                                          "DeepSpeed is started with the configuration conf/z3.json:",
-		"srun torchrun -m torchtitan.train --module gpt_oss --config gpt_oss_20b --training.steps 9": "On line 2 TorchTitan is started with the configuration gpt_oss_20b in Python: give what it prints",
-		"deepspeed train.py --deepspeed --lr 1":                                                      "options of Megatron-LM.",
+		"srun torchrun -m torchtitan.train --job.config_file ${C:-./llama3_8b.toml}":                                                          "TorchTitan is started with the configuration ./llama3_8b.toml:",
+		"deepspeed --num_gpus 8 train.py --deepspeed conf/z3.json --output_dir /o":                                                            "DeepSpeed is started with the configuration conf/z3.json:",
+		"torchrun train.py --deepspeed_config=conf/z3.json":                                                                                   "DeepSpeed is started with the configuration conf/z3.json:",
+		"srun torchrun -m torchtitan.train --module gpt_oss --config gpt_oss_20b --training.steps 9":                                          "On line 2 TorchTitan is started with the configuration gpt_oss_20b in Python: give what it prints",
+		"cat > d.json <<E\n{\"zero_optimization\": {\"stage\": 1}, \"train_batch_size\": $(nproc)}\nE\ndeepspeed train.py --deepspeed d.json": "d.json, which the script writes with values that only a run knows: give",
+		"deepspeed train.py --deepspeed --lr 1":                                                                                               "options of Megatron-LM.",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")}}, Options{})
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {

@@ -202,9 +202,14 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	return out.with(func(c *cell) { c.quoted = c.open }), ok
 }
 
-// calculable are expressions of which bc prints what bash calculates: so few and so small
-// whole numbers that no product is too large, none of which begins with 0.
-var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]{0,5}( *[-+*/%] *\(?[1-9][0-9]{0,5}[ )]*){0,2}$`)
+// calculable are expressions of which bc prints what bash calculates: of whole numbers that do
+// not begin with 0, in which no two signs stand side by side.
+var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]*(?:[ )]*[-+*/%][ (]*[1-9][0-9]*)*[ )]*$`)
+
+var notDigits = regexp.MustCompile(`[^0-9]+`)
+
+// mostDigits is how many they may have together, so that no product is too large for bash.
+const mostDigits = 18
 
 // calculated is what bc without options prints of an expression that is known.
 func (e *evaluator) calculated(pipe *syntax.BinaryCmd) (text, bool) {
@@ -213,7 +218,7 @@ func (e *evaluator) calculated(pipe *syntax.BinaryCmd) (text, bool) {
 		return nil, false
 	}
 	in, ok := e.printed([]*syntax.Stmt{pipe.X})
-	if !ok || !calculable.MatchString(in.String()) {
+	if !ok || !calculable.MatchString(in.String()) || len(notDigits.ReplaceAllString(in.String(), "")) > mostDigits {
 		return nil, false
 	}
 	x, err := syntax.NewParser().Arithmetic(strings.NewReader(in.String()))
