@@ -154,8 +154,9 @@ type ArgumentRow struct {
 	// Arguments are paths; one that ends in a dot or a bracket stands for all below it. "training.steps"
 	// is the number of steps, whichever argument it follows from.
 	Arguments []string `json:"arguments"`
-	// When narrows the row to runs of which one, the old or the new, has these values.
-	When map[string]any `json:"when,omitempty"`
+	// When narrows the row to runs of which one, the old or the new, has one of the values
+	// of each argument.
+	When map[string][]any `json:"when,omitempty"`
 	// Refused says that the framework does not load the checkpoint. Otherwise it goes on:
 	// with what Note says of it, or, where that is empty, with the value that the
 	// checkpoint has, without a word.
@@ -175,8 +176,8 @@ var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
 
 func (r *ArgumentRow) about(p *plan.Plan, path string, runs []map[string]*record.Value) bool {
 	holds := func(values map[string]*record.Value) bool {
-		for name, want := range r.When {
-			if v := values[name]; v == nil || v.Value != want {
+		for name, of := range r.When {
+			if v := values[name]; v == nil || !slices.Contains(of, v.Value) {
 				return false
 			}
 		}
