@@ -114,7 +114,8 @@ func (r *references) block(b *hclsyntax.Block, folder, file string) {
 	}
 }
 
-// modules adds the files of each module to what defines it.
+// modules adds the files of each module to what defines it: its jobs' files, not
+// what some job at a site reads beside them, which are that job's alone.
 func (r *references) modules(l *loader) {
 	for _, n := range l.nodes {
 		if n.block == nil || n.block.Type != "module" {
@@ -123,7 +124,7 @@ func (r *references) modules(l *loader) {
 		folder := path.Dir(n.block.DefRange().Filename) + ":"
 		for _, c := range n.calls {
 			for name := range l.files {
-				if path.Dir(name) == c.module.folder {
+				if path.Dir(name) == c.module.folder && path.Ext(name) == ".hcl" {
 					r.define(folder, "module", n.block.Labels[0], name)
 				}
 			}
