@@ -90,7 +90,7 @@ type looker struct {
 // What no change since touches is known.
 func (l *looker) load(root string) {
 	r := l.loaded[root]
-	if r == nil || r.epoch != l.generation.epoch || r.touched(root, l.generation.documents) {
+	if r == nil || r.epoch != l.generation.epoch || l.touches(r, root) {
 		r = &loaded{epoch: l.generation.epoch, documents: l.generation.documents}
 		r.workspace, r.diags = l.Program.Load(l.lookup.files, root)
 		if !r.diags.HasErrors() {
@@ -112,10 +112,11 @@ type loaded struct {
 	diags     diag.List
 }
 
-// touched reports whether a document that is a part of a root is another now.
-func (r *loaded) touched(root string, now map[string]*document) bool {
-	for name, d := range now {
-		if _, read := r.workspace.Files[name]; r.documents[name] != d && (read || path.Dir(name) == root) {
+// touches reports whether a document that is a part of a root is another than
+// when it was loaded.
+func (l *looker) touches(r *loaded, root string) bool {
+	for name, d := range l.generation.documents {
+		if _, read := r.workspace.Files[name]; r.documents[name] != d && (read || l.home(name) == root) {
 			return true
 		}
 	}

@@ -39,6 +39,9 @@ type Program interface {
 	Plan(ctx context.Context, fsys fs.FS, name string, w *lang.Workspace, i int) (p *plan.Plan, err error)
 	// Modules finds what was fetched for the modules of a folder.
 	Modules(fsys fs.FS, folder string) lang.Modules
+	// FetchedFor is the folder of jobs for whose modules a file was fetched; "" of
+	// other files.
+	FetchedFor(file string) string
 	// Versions lists the versions that a kind of backend has, newest last.
 	Versions(backend string) []string
 	// CatalogFile is a file with an entry of the catalogue, to be read only, by its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -111,6 +114,50 @@ func TestFolders(t *testing.T) {
 	e.until("/w/jobs/job.hcl", has("unknown-reference")) // which nobody opened
 	e.change(module, 3, contentChange{Text: string(files["w/modules/base/m.hcl"].Data)})
 	e.until("/w/jobs/job.hcl", clean)
+}
+
+// fetching is a program with the module "base" in .ndc of its folder.
+type fetching struct{ program }
+
+func (fetching) Folder(string, string, string, diag.Range) (string, diag.List) {
+	return "/w/jobs/.ndc/base", nil
+}
+
+func (f fetching) Load(fsys fs.FS, name string) (*lang.Workspace, diag.List) {
+	return lang.Load(fsys, name, lang.Options{Modules: f})
+}
+
+func (fetching) FetchedFor(file string) string {
+	folder, _, found := strings.Cut(file, "/.ndc/")
+	if !found {
+		return ""
+	}
+	return folder
+}
+
+// TestFetched: a file that was fetched is looked at as the jobs call it for which
+// it was, and not as jobs of its own.
+func TestFetched(t *testing.T) {
+	inner := "variable \"factor\" {\n  type = number\n}\n\noutput \"batch\" {\n  value = 128 * var.factor\n}\n"
+	files := fstest.MapFS{
+		"w/jobs/job.hcl":         {Data: []byte(strings.Replace(replaced(t, "512", "module.base.batch"), "model \"small\" {", "module \"base\" {\n  source = \"git::https://example.org/x.git\"\n  factor = 2\n}\n\nmodel \"small\" {", 1))},
+		"w/jobs/.ndc/base/m.hcl": {Data: []byte(inner)},
+	}
+	const fetched = "/w/jobs/.ndc/base/m.hcl"
+	for _, alone := range []bool{false, true} {
+		e := edit(t, files, Options{Program: fetching{}, Alone: alone})
+		e.open(fetched, inner)
+		if found := e.until(fetched, func([]diagnostic) bool { return true }); len(found) > 0 {
+			t.Errorf("alone %t: %+v", alone, found)
+		}
+		if alone {
+			continue
+		}
+		e.change(fetched, 2, contentChange{Text: strings.Replace(inner, "var.factor", "var.fac", 1)})
+		e.until(fetched, has("unknown-reference"))
+		e.change(fetched, 3, contentChange{Text: inner})
+		e.until(fetched, clean)
+	}
 }
 
 func TestAlone(t *testing.T) {

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"path"
@@ -20,15 +21,23 @@ func (l *looker) roots() []string {
 		case !d.isJob() || isCatalog(d):
 			continue
 		case l.Alone && strings.HasSuffix(d.path, ".hcl"):
-			list = append(list, d.path)
+			if l.Program.FetchedFor(d.path) == "" {
+				list = append(list, d.path)
+			}
 			continue
 		case callers == nil:
 			callers = l.callers()
 		}
-		list = append(list, callersOf(path.Dir(d.path), callers)...)
+		list = append(list, callersOf(l.home(d.path), callers)...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// home is the folder that a file is read with, but for those that call it: its
+// own, and that of the jobs for a file of a module that was fetched for them.
+func (s *server) home(file string) string {
+	return cmp.Or(s.Program.FetchedFor(file), path.Dir(file))
 }
 
 // callersOf walks from a folder to those that call it and that nobody calls.

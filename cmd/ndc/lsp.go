@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,6 +100,15 @@ func (editing) Plan(ctx context.Context, fsys fs.FS, name string, w *lang.Worksp
 func (editing) Modules(fsys fs.FS, folder string) lang.Modules {
 	modules, _ := fetchedFor(fsys, folder)
 	return modules
+}
+
+// FetchedFor implements lsp.Program.
+func (editing) FetchedFor(file string) string {
+	folder, _, fetched := strings.Cut(file, "/"+lock.Folder+"/")
+	if !fetched {
+		return ""
+	}
+	return cmp.Or(folder, "/")
 }
 
 // Versions implements lsp.Program.
