@@ -214,13 +214,17 @@ func (l *loader) checkAttributes(t hcl.Traversal, i int, of cty.Type) bool {
 			of = of.ElementType()
 			continue
 		}
+		if kind := kindOf(of); slices.Contains(opaqueKinds, kind) {
+			if _, index := t[i].(hcl.TraverseIndex); index && kind == "job" {
+				l.fail(UnknownReference, rangeOf(t[i].SourceRange()), "No element of a job can be named: one with for_each or count is many jobs, and the base of none. Write what they share as a job of its own.")
+				return false
+			}
+			l.fail(UnknownReference, rangeOf(t[i].SourceRange()), "A %s can be named, not read: it is %s.", kind, opaqueUse[kind])
+			return false
+		}
 		step, ok := t[i].(hcl.TraverseAttr)
 		if !ok || !of.IsObjectType() {
 			return true // HCL reports what cannot be
-		}
-		if kind := kindOf(of); slices.Contains(opaqueKinds, kind) {
-			l.fail(UnknownReference, rangeOf(step.SourceRange()), "A %s can be named, not read: it is %s.", kind, opaqueUse[kind])
-			return false
 		}
 		if !of.HasAttribute(step.Name) {
 			names := slices.Sorted(maps.Keys(of.AttributeTypes()))

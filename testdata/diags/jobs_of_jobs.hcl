@@ -29,6 +29,9 @@ job "c" {
   base    = job.d # ERROR: inapplicable-argument at job.d: job.d has for_each, so it is many jobs and the base of none. Write what they share as a job of its own.
   without = ["backend.deepsped", "trainings", "training.checkpoints", "slurm.environment"] # ERROR: unknown-value at "backend.deepsped": A backend has no block or argument "deepsped" to leave out. Did you mean "deepspeed"? # ERROR: unknown-value at "trainings": A job has no block or argument "trainings" to leave out. Did you mean "training"? # ERROR: unknown-value at "training.checkpoints": A training has no block or argument "checkpoints" to leave out. Did you mean "checkpoint"?
 }
+job "c2" {
+  base = job.d["x"] # ERROR: unknown-reference at ["x"]: No element of a job can be named: one with for_each or count is many jobs, and the base of none. Write what they share as a job of its own.
+}
 job "d" {
   for_each = { x = 1 }
   base     = model.m # ERROR: unknown-reference at model.m: There is no model block "m". No file defines one.
@@ -49,7 +52,7 @@ job "i" {
 job "j" {
   for_each = { "k l" = 1 } # ERROR: invalid-label at { "k l" = 1 }: "j-k l" cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.
 }
-job "d-x" { # ERROR: duplicate-block at "d-x": This makes a job "d-x", and so does the job block at job.hcl:32. The name of an element is LABEL-KEY; change a label or a key.
+job "d-x" { # ERROR: duplicate-block at "d-x": This makes a job "d-x", and so does the job block at job.hcl:35. The name of an element is LABEL-KEY; change a label or a key.
   base = job.a.training
 }
 job "k" { # ERROR: missing-argument at job "k": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one. # ERROR: missing-block at job "k": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "k": The block job needs a block training { … }. What is learned, from what, and how.
