@@ -240,18 +240,81 @@ func kindOf(t schema.Type) string {
 // catalogue.
 func (c *completer) references(kind string) {
 	for _, d := range c.definitions(c.folder, kind) {
-		c.defined(kind+"."+d.label(), kind, &d)
+		c.reference("", kind, &d)
 	}
 	for _, m := range c.definitions(c.folder, "module") {
 		if inner := c.moduleFolder(c.folder, &m); inner != "" {
 			for _, d := range c.definitions(inner, kind) {
-				c.defined("module."+m.label()+"."+kind+"."+d.label(), kind, &d)
+				c.reference("module."+m.label()+m.element(), kind, &d)
 			}
 		}
 	}
 	for _, name := range catalog.Names(kind) {
 		c.entry("catalog."+kind+"."+name, kind, name)
 	}
+}
+
+// reference offers a block by its whole name, behind that of the module that gives
+// it. Whose element it is, the user fills in.
+func (c *completer) reference(module, kind string, d *definition) {
+	if kind == "job" && d.element() != "" {
+		return // many jobs, and the base of none
+	}
+	text := kind + access(d.label())
+	if module != "" {
+		text = module + "." + text
+	}
+	c.defined(text, kind, d)
+	if item := &c.list[len(c.list)-1]; c.snippets && strings.Contains(module, anyKey) {
+		item.InsertTextFormat = 2
+		item.TextEdit.NewText = strings.Replace(text, anyKey, `["${1:KEY}"]`, 1)
+	}
+}
+
+// member offers a block behind the dot of its kind, which gives way to brackets
+// where the label is no name.
+func (c *completer) member(kind string, d *definition) {
+	if kind == "job" && d.element() != "" {
+		return
+	}
+	label, text := d.label(), access(d.label())
+	if text[0] == '.' {
+		c.defined(label, kind, d)
+		return
+	}
+	start := c.place.Word.Span.Start - 1
+	if start < 0 || c.document.text.content[start] != '.' {
+		return
+	}
+	c.defined(label, kind, d)
+	item := &c.list[len(c.list)-1]
+	item.FilterText = "." + label
+	item.TextEdit = &textEdit{c.document.text.span(outline.Span{Start: start, End: max(c.place.Word.Span.End, c.at)}), text}
+}
+
+// access is how a label is read of what stands before it: labels of jobs may have
+// dots and begin with a digit.
+func access(label string) string {
+	if strings.Contains(label, ".") || label != "" && label[0] >= '0' && label[0] <= '9' {
+		return "[" + lang.Quote(label) + "]"
+	}
+	return "." + label
+}
+
+// anyKey stands for one of the elements of for_each.
+const anyKey = `["KEY"]`
+
+// element is how one of the elements of a block is read; "" where it has none.
+func (d *definition) element() string {
+	switch {
+	case d.block == nil:
+		return ""
+	case d.block.Argument("for_each") != nil:
+		return anyKey
+	case d.block.Argument("count") != nil:
+		return "[0]"
+	}
+	return ""
 }
 
 func (c *completer) defined(text, kind string, d *definition) {
@@ -322,7 +385,7 @@ func (c *completer) members(steps []string) {
 		return
 	case len(steps) == 1:
 		for _, d := range c.definitions(c.folder, first) {
-			c.defined(d.label(), first, &d)
+			c.member(first, &d)
 		}
 		return
 	case first == "module":
@@ -339,7 +402,7 @@ func (c *completer) moduleMembers(steps []string) {
 		return
 	}
 	i := 2
-	if d.block.Argument("for_each") != nil || d.block.Argument("count") != nil {
+	if d.element() != "" {
 		i++
 	}
 	inner := c.moduleFolder(c.folder, d)
@@ -356,7 +419,7 @@ func (c *completer) moduleMembers(steps []string) {
 		}
 	case len(steps) == i+1:
 		for _, b := range c.definitions(inner, steps[i]) {
-			c.defined(b.label(), steps[i], &b)
+			c.member(steps[i], &b)
 		}
 	default:
 		c.attributes(c.resolve(c.folder, steps), len(steps))

@@ -40,6 +40,13 @@ output "batch" {
 model "tiny" {
   base = catalog.model.debug
 }
+
+job "v1.2" {
+}
+
+job "many" {
+  count = 2
+}
 `)},
 }
 
@@ -65,6 +72,9 @@ func TestCompletion(t *testing.T) {
 		{"version", "job \"x\" {\n  backend \"megatron\" {\n    version = \"‸\"\n  }\n}", []string{"core_v0.19.2", "core_v0.18.2"}, nil},
 		{"bool", "job \"x\" {\n  training {\n    data {\n      mock = ‸", []string{"true", "false"}, nil},
 		{"model", "job \"x\" {\n  model = ‸\n}", []string{"model.big", "module.base.model.tiny", "catalog.model.llama3_8b"}, []string{"catalog.gpu.h200"}},
+		{"an element of a module gives it", "job \"x\" {\n  model = ‸\n}", []string{"module.grid[\"KEY\"].model.tiny"}, []string{"module.grid.model.tiny"}},
+		{"a base", "job \"x\" {\n  base = ‸\n}", []string{"module.base.job[\"v1.2\"]", "job.x"}, []string{"module.base.job.many", "module.base.job.v1.2"}},
+		{"no base", "job \"x\" {\n  base = job.‸\n}\njob \"y\" {\n  for_each = {}\n}", []string{"x"}, []string{"y"}},
 		{"kinds of the catalogue", "job \"x\" {\n  model = catalog.‸\n}", []string{"model", "gpu", "cluster"}, nil},
 		{"names of the catalogue", "job \"x\" {\n  model = catalog.model.lla‸\n}", []string{"llama3_8b"}, []string{"h200"}},
 		{"attributes", "locals {\n  x = catalog.model.llama3_8b.‸\n}", []string{"hidden_size", "moe"}, []string{"base"}},
@@ -76,7 +86,7 @@ func TestCompletion(t *testing.T) {
 		{"in a call", "locals {\n  x = max(1, local.‸)\n}", []string{"tokens"}, nil},
 		{"functions", "locals {\n  x = ma‸\n}", []string{"max", "merge"}, nil},
 		{"module", "locals {\n  x = module.‸\n}", []string{"base"}, nil},
-		{"what a module gives", "locals {\n  x = module.base.‸\n}", []string{"batch", "model"}, []string{"job"}},
+		{"what a module gives", "locals {\n  x = module.base.‸\n}", []string{"batch", "model", "job"}, []string{"site"}},
 		{"its blocks", "locals {\n  x = module.base.model.‸\n}", []string{"tiny"}, nil},
 		{"an element's", "locals {\n  x = module.grid[\"a\"].‸\n}", []string{"batch", "model"}, nil},
 		{"inputs", "module \"other\" {\n  source = \"./base\"\n  ‸\n}", []string{"size", "version"}, []string{"source"}},
@@ -121,9 +131,12 @@ func TestInserted(t *testing.T) {
 		{"job \"𝛁\" {\n  training {\n    optimizer \"ad‸\" {}\n  }\n}", "adamw", "job \"𝛁\" {\n  training {\n    optimizer \"adamw\" {}\n  }\n}"},
 		{"job \"x\" {\n  model = catalog.model.‸\n}", "debug", "job \"x\" {\n  model = catalog.model.debug\n}"},
 		{"job \"x\" {\n  backend ‸\n}", "megatron", "job \"x\" {\n  backend \"megatron\"\n}"},
+		{"job \"x\" {\n  base = module.base.job.‸\n}", "v1.2", "job \"x\" {\n  base = module.base.job[\"v1.2\"]\n}"},
+		{"job \"x\" {\n  base = module.base.job.v1‸\n}", "v1.2", "job \"x\" {\n  base = module.base.job[\"v1.2\"]\n}"},
+		{"job \"x\" {\n  model = mod‸\n}", "module.grid[\"KEY\"].model.tiny", "job \"x\" {\n  model = module.grid[\"${1:KEY}\"].model.tiny\n}"},
 	} {
 		content, p := cursor(t, c.text)
-		e := edit(t, nil, Options{})
+		e := edit(t, shared, Options{})
 		e.open(jobFile, content)
 		var list completionList
 		e.ask("textDocument/completion", at(jobFile, p), &list)

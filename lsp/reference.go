@@ -65,7 +65,7 @@ func (l *lookup) resolveModule(folder string, steps []string) *meaning {
 	}
 	m := &meaning{definition: d, steps: 2}
 	i := 2
-	if d.block.Argument("for_each") != nil || d.block.Argument("count") != nil {
+	if d.element() != "" {
 		i++
 	}
 	inner := l.moduleFolder(folder, d)
