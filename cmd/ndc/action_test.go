@@ -82,7 +82,8 @@ func newChange(t *testing.T) *change {
 	if err := os.Symlink(self, filepath.Join(c.temp, "ndc", "ndc")); err != nil { // TestMain runs it as the command
 		t.Fatal(err)
 	}
-	c.write(t, "../runner/ndc/gh", "#!/bin/sh\necho \"$GH_TOKEN $*\" >\"$RUNNER_TEMP/gh\"\n")
+	c.write(t, "../runner/ndc/gh", "#!/bin/sh\necho \"$GH_TOKEN $*\" >>\"$RUNNER_TEMP/gh\"\n[ \"$2\" != view ] || cat \"$RUNNER_TEMP/url\"\n")
+	c.write(t, "../runner/url", "")
 	if err := os.Chmod(filepath.Join(c.temp, "ndc", "gh"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -213,15 +214,20 @@ func TestAction(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"ndc.md": "| **convergence** | `training.optimizer.learning_rate` | `0.001` | `0.002` |", "summary": "learning_rate",
-		"gh": "secret pr comment 7 --body-file " + c.temp + "/ndc.md --edit-last --create-if-none\n",
+		"gh":         "secret pr comment 7 --body-file " + c.temp + "/comment.md\n",
+		"comment.md": "<!-- ndc diff of jobs -->\n### `tiny`: 1 of convergence\n",
 	} {
 		if got := c.read(name); !strings.Contains(got, want) {
 			t.Errorf("%s has no %q:\n%s", name, want, got)
 		}
 	}
 	c.context["inputs.fail-on"] = ""
+	c.write(t, "../runner/url", "https://example.org/team/jobs/pull/7#issuecomment-42\n") // that of an earlier run
 	if failed := c.steps(t); failed != nil {
 		t.Errorf("nothing is to fail, and %q do", failed)
+	}
+	if got, want := c.read("gh"), "/issues/comments/42 --field body=@"+c.temp+"/comment.md\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("the comment of the earlier run is to be edited: %s", got)
 	}
 
 	// A folder that the base has under another name, and one that it does not have; names that look like options.
@@ -354,10 +360,8 @@ func TestLongComment(t *testing.T) {
 			strings.Repeat("| größe | 1 |\n", 10000): strings.Repeat("| größe | 1 |\n", 64000/16-1) + "\nThis is the beginning. The summary of the run has all of it.\n",
 		} {
 			c.write(t, "../runner/ndc.md", report)
-			c.sh(t, map[string]string{"PULL_REQUEST": "7", "GH_TOKEN": "secret"}, s.Run)
-			_, file, _ := strings.Cut(c.read("gh"), "--body-file "+c.temp+"/")
-			name, _, _ := strings.Cut(file, " ")
-			if got := c.read(name); got != want {
+			c.sh(t, map[string]string{"PULL_REQUEST": "7", "GH_TOKEN": "secret", "JOBS": "jobs"}, s.Run)
+			if got := strings.TrimPrefix(c.read("comment.md"), "<!-- ndc diff of jobs -->\n"); got != want {
 				t.Errorf("the comment has %d bytes of %d and ends with %q", len(got), len(want), got[max(0, len(got)-80):])
 			}
 		}
