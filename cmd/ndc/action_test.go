@@ -302,6 +302,13 @@ func TestHooks(t *testing.T) {
 		if err := run(h.ID); err != nil {
 			t.Errorf("%s fails: %v", h.ID, err)
 		}
+		// What else a build reads has other names.
+		for _, file := range []string{"jobs/x.auto.ndcvars", "sites/alps.ndccal.json", "sites/templates/header", "sites/header.tmpl"} {
+			read := h.ID == "ndc-check" || h.ID == "ndc-test" || h.ID == "ndc-fmt" && strings.HasSuffix(file, "vars")
+			if regexp.MustCompile(h.Files).MatchString(file) != read {
+				t.Errorf("%s for %s: want %t", h.ID, file, read)
+			}
+		}
 	}
 	c.sh(t, nil, `sed -i 's/learning_rate     = 1e-3/learning_rate     = 2e-3/' job.hcl`)
 	if run("ndc-check") == nil {
