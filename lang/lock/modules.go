@@ -98,6 +98,8 @@ func (f *Fetched) check(root string, m *Module, at diag.Range) (diags diag.List)
 		diags.Error(IDNotFetched, at, "A module is not here yet", fmt.Sprintf("The files of module %q are not in %s. Run ndc init, which fetches them.", m.Address, root))
 	case errors.Is(err, errWindows):
 		diags.Error(IDChanged, at, "A fetched module was changed", fmt.Sprintf("%v. A .gitattributes at the top of the repository with the line * -text keeps git from it; check the files out again (git checkout -- .).", err))
+	case errors.Is(err, errOther):
+		diags.Error(IDChanged, at, "A fetched module was changed", fmt.Sprintf("%v. Where the lock changed since they were fetched, as by a pull or a merge, or somebody edited them, ndc init fetches what the lock has.", err))
 	case err != nil:
 		diags.Error(IDChanged, at, "A fetched module was changed", fmt.Sprintf("%v. What is fetched is not to be edited: run ndc init, which fetches it again, or work on a copy in a folder of your own.", err))
 	}
@@ -112,6 +114,10 @@ var ErrGits = errors.New("is for git alone to write: settings there make git run
 // errWindows is what Verify finds wrong with files that git checked out with other ends of
 // lines than they were committed with.
 var errWindows = errors.New("end their lines with CR LF, as git writes files where core.autocrlf is set")
+
+// errOther is what Verify finds wrong with files that their own list knows, and the lock
+// does not: those of another version, as a rule.
+var errOther = errors.New("are not those that " + Name + " has the hash of")
 
 // Verify compares the files in a folder with a hash, and names a file that is
 // another one.
@@ -129,7 +135,7 @@ func Verify(fsys fs.FS, root, hash string) error {
 		return fmt.Errorf("the files in %s %w", root, errWindows)
 	}
 	if err != nil || hashOf(string(text)) != hash {
-		return fmt.Errorf("the files in %s are not those that %s has the hash of", root, Name)
+		return fmt.Errorf("the files in %s %w", root, errOther)
 	}
 	known := map[string]string{}
 	for line := range strings.Lines(string(text)) {

@@ -103,7 +103,7 @@ func TestFetched(t *testing.T) {
 			other, _ := Sums(map[string][]byte{"a/x.hcl": []byte("X"), "y.hcl": []byte("y")})
 			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("X")}
 			m["jobs/.ndc/modules/base@sums"] = &fstest.MapFile{Data: []byte(other)}
-		}, "are not those that ndc.lock.hcl has the hash of"},
+		}, "are not those that ndc.lock.hcl has the hash of. Where the lock changed since they were fetched, as by a pull"},
 		"as git writes it for Windows": {"base", source, "~> 2.1", func(m fstest.MapFS) {
 			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("x\r\n")}
 			m["jobs/.ndc/modules/base@sums"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(sums, "\n", "\r\n"))}
