@@ -174,9 +174,9 @@ func Layout(l *plan.Layout) string {
 // locked says since when a choice is kept, and what would be chosen now.
 func locked(l *plan.Locked) string {
 	if l.WouldChoose == nil {
-		return fmt.Sprintf("chosen by ndc %s; this version would find nothing feasible", l.SinceVersion)
+		return fmt.Sprintf("chosen by ndc %s; a build would now find nothing feasible", l.SinceVersion)
 	}
-	return fmt.Sprintf("chosen by ndc %s; this version would choose, with --replan,\n%s\nwhich saves %.1f %% to %.1f %% (90 %% range of the difference), at %s a step", l.SinceVersion,
+	return fmt.Sprintf("chosen by ndc %s; a build would now choose, with --replan,\n%s\nwhich saves %.1f %% to %.1f %% (90 %% range of the difference), at %s a step", l.SinceVersion,
 		Layout(&l.WouldChoose.Layout), 100*l.GainRange[0], 100*l.GainRange[1], Duration(l.WouldChoose.StepSeconds))
 }
 
