@@ -35,7 +35,11 @@ func (c *checker) calibration(p parts) {
 		return
 	}
 	gpu := &c.job.Cluster.GPU
-	read, err := calibration.Read(name, text, c.job.Model.Name, gpu.Name, gpu.Catalog)
+	model := &c.job.Model
+	if c.diags.HasErrors() {
+		model = &job.Model{Name: model.Name}
+	}
+	read, err := calibration.Read(name, text, model, gpu.Name, gpu.Catalog)
 	if err != nil {
 		c.fail(InvalidCalibration, s.Range, "%s cannot be used: %v. Write it with ndc calibrate, from runs on this machine.", name, err)
 		return

@@ -329,7 +329,6 @@ func (l *loader) buildFor(p parts) job.Job {
 		p.gpu.sources("cluster.gpu", j.Sources)
 		j.Cluster.GPU = decodeGPU(p.gpu)
 		c.when(p.gpu, c.gpu)
-		c.when(p.gpu, func() { c.calibration(p) })
 	}
 	l.buildTraining(p, &c)
 	if p.model != nil {
@@ -342,6 +341,9 @@ func (l *loader) buildFor(p parts) job.Job {
 	c.when(p.job.child("execution"), c.execution)
 	j.Slurm = decodeSlurm(p.job.child("slurm"))
 	c.when(p.job.child("slurm"), c.slurm)
+	if p.gpu != nil {
+		c.when(p.gpu, func() { c.calibration(p) })
+	}
 	j.Templates = p.templatesFor(j.Sources)
 	l.planned, l.policies = append(l.planned, p.planned()), append(l.policies, l.applying(p.node, p.site))
 	return j

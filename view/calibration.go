@@ -85,14 +85,14 @@ func calibrationTerms(b *strings.Builder, f *calibration.File) {
 	models := f.Models[:min(len(f.Models), mostModels)]
 	fmt.Fprintf(b, "%-30s %16s", "measured over predicted", "before")
 	for i := range models {
-		fmt.Fprintf(b, " %*s", columnOf(&models[i]), models[i].Model)
+		fmt.Fprintf(b, " %*s", columnOf(f, i), trainedModel(f, i))
 	}
 	fmt.Fprintf(b, " %16s\n", "other models")
 	for k := range f.Terms {
 		t := &f.Terms[k]
 		fmt.Fprintf(b, "%-30s %16s", t.Name, around(t.Before))
 		for i := range models {
-			fmt.Fprintf(b, " %*s", columnOf(&models[i]), knownOf(&models[i].Errors, k))
+			fmt.Fprintf(b, " %*s", columnOf(f, i), knownOf(&models[i].Errors, k))
 		}
 		fmt.Fprintf(b, " %16s", knownOf(&f.Others, k))
 		if !t.Identified {
@@ -105,8 +105,19 @@ func calibrationTerms(b *strings.Builder, f *calibration.File) {
 	}
 }
 
+// trainedModel names a model, with its size where others have its name.
+func trainedModel(f *calibration.File, i int) string {
+	m := &f.Models[i]
+	for k := range f.Models {
+		if k != i && f.Models[k].Model == m.Model {
+			return fmt.Sprintf("%s (%s)", m.Model, count(m.ParametersTotal))
+		}
+	}
+	return m.Model
+}
+
 // columnOf is how wide a model's column is.
-func columnOf(m *calibration.Trained) int { return max(16, len(m.Model)) }
+func columnOf(f *calibration.File, i int) int { return max(16, len(trainedModel(f, i))) }
 
 // knownOf is what is known of a term.
 func knownOf(e *calibration.Errors, k int) string {

@@ -43,7 +43,7 @@ func Calibrate(runs []Input) (*File, error) {
 			key := modelOf(in.Plan)
 			if _, ok := models[key]; !ok {
 				models[key] = len(models)
-				f.Models = append(f.Models, Trained{Model: r.Model})
+				f.Models = append(f.Models, Trained{Model: r.Model, ParametersTotal: in.Plan.Input.ParametersTotal, ParametersActive: in.Plan.Input.ParametersActive})
 			}
 			f.Models[models[key]].Runs++
 			steps = append(steps, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
@@ -77,7 +77,9 @@ func Calibrate(runs []Input) (*File, error) {
 			k++
 		}
 	}
-	slices.SortStableFunc(f.Models, func(a, b Trained) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Model, b.Model)) })
+	slices.SortStableFunc(f.Models, func(a, b Trained) int {
+		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Model, b.Model), cmp.Compare(a.ParametersTotal, b.ParametersTotal), cmp.Compare(a.ParametersActive, b.ParametersActive))
+	})
 	f.terms()
 	f.Allocator = allocator(planned)
 	f.Chain = chain(runs)

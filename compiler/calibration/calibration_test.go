@@ -13,7 +13,9 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/logs"
 )
 
@@ -518,6 +520,15 @@ func TestCalibratedPlans(t *testing.T) {
 	}
 }
 
+// model is a small model of a name.
+func model(name string, layers int) *job.Model {
+	m := &job.Model{Name: name, Layers: layers, HiddenSize: 64, VocabSize: 100}
+	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim, m.FFNHiddenSize = 4, 4, 16, 128
+	return m
+}
+
+func parametersOf(m *job.Model) int64 { return program.New(m).ParametersTotal() }
+
 // TestRead: what is written is read, and what is not as it should be is said.
 func TestRead(t *testing.T) {
 	f := &File{FormatVersion: FormatVersion, GPU: "h100_sxm", Terms: []Term{{Term: "linear", After: Normal{0.1, 0.02}, Before: Normal{0, 0.05}}},
@@ -532,29 +543,41 @@ func TestRead(t *testing.T) {
 		}
 		return b
 	}
-	c, err := Read("x", text(func(*File) {}), "", "h100_sxm")
+	c, err := Read("x", text(func(*File) {}), &job.Model{}, "h100_sxm")
 	if err != nil || c.File != "x" || c.Reserved != 1.02 || uncertainty.Factors(c)[uncertainty.Linear] != math.Exp(0.1) || uncertainty.Factors(c)[uncertainty.Host] != 1 {
 		t.Fatal(c, err)
 	}
 	told := text(func(g *File) {
 		g.Others, g.Runs = Errors{nil, []float64{0.02}, [][]float64{{0.002}}}, []Run{{Model: "seen", Used: true}, {Model: "refused"}}
 	})
-	for model, mean := range map[string]float64{"seen": 0.1, "refused": 0.02, "another": 0.02} {
-		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || (c.Covariance[0][0] == 0.002) != (mean == 0.02) || c.Trained || c.Ran != (model == "seen") {
-			t.Errorf("of %s it tells %+v, %v", model, c, err)
+	for name, mean := range map[string]float64{"seen": 0.1, "refused": 0.02, "another": 0.02} {
+		if c, err := Read("x", told, &job.Model{Name: name}, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || (c.Covariance[0][0] == 0.002) != (mean == 0.02) || c.Trained || c.Ran != (name == "seen") {
+			t.Errorf("of %s it tells %+v, %v", name, c, err)
 		}
 	}
 	told = text(func(g *File) {
 		g.Others = Errors{[]float64{0.04}, []float64{0.02}, [][]float64{{0.002}}}
 		g.Models = []Trained{{Model: "seen", Errors: Errors{[]float64{0.06}, []float64{0.1}, [][]float64{{0.001}}}}, {Model: "second", Errors: Errors{[]float64{0.06}, []float64{-0.1}, [][]float64{{0.001}}}}}
 	})
-	for model, mean := range map[string]float64{"seen": 0.1, "second": -0.1, "another": 0.02} {
+	for name, mean := range map[string]float64{"seen": 0.1, "second": -0.1, "another": 0.02} {
 		before := 0.06
 		if mean == 0.02 {
 			before = 0.04
 		}
-		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || c.Trained != (mean != 0.02) || c.Ran != c.Trained || math.Abs(c.Terms[0].Before-before*before) > 1e-9 {
-			t.Errorf("of %s it tells %+v, %v", model, c, err)
+		if c, err := Read("x", told, &job.Model{Name: name}, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || c.Trained != (mean != 0.02) || c.Ran != c.Trained || math.Abs(c.Terms[0].Before-before*before) > 1e-9 {
+			t.Errorf("of %s it tells %+v, %v", name, c, err)
+		}
+	}
+	// Two folders name their models alike.
+	small, large := model("seen", 2), model("seen", 4)
+	told = text(func(g *File) {
+		g.Others = Errors{[]float64{0.04}, []float64{0.02}, [][]float64{{0.002}}}
+		g.Models = []Trained{{Model: "seen", ParametersTotal: parametersOf(small), ParametersActive: parametersOf(small), Errors: Errors{[]float64{0.06}, []float64{0.1}, [][]float64{{0.001}}}},
+			{Model: "seen", ParametersTotal: parametersOf(large), ParametersActive: parametersOf(large), Errors: Errors{[]float64{0.06}, []float64{-0.1}, [][]float64{{0.001}}}}}
+	})
+	for layers, mean := range map[int]float64{2: 0.1, 4: -0.1, 6: 0.02} {
+		if c, err := Read("x", told, model("seen", layers), "h100_sxm"); err != nil || c.Terms[0].Mean != mean || c.Ran != (layers < 6) {
+			t.Errorf("of %d layers it tells %+v, %v", layers, c, err)
 		}
 	}
 	for says, bad := range map[string][]byte{
@@ -579,7 +602,7 @@ func TestRead(t *testing.T) {
 		"not JSON":          []byte("{"),
 		"stands behind":     append(text(func(*File) {}), "{}"...),
 	} {
-		if _, err := Read("x", bad, "", "h100_sxm"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Read("x", bad, &job.Model{}, "h100_sxm"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
@@ -589,7 +612,7 @@ func TestRead(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"format_version":"1.0","gpu":"g","terms":[{"term":"linear","after":{"mean":0.1}}],"covariance":[[0.1]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Read("x", text, "", "g")
+		c, err := Read("x", text, &job.Model{}, "g")
 		if err != nil {
 			return
 		}

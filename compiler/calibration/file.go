@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -108,8 +109,10 @@ type Term struct {
 // Trained is what is known of a model that runs trained. Its errors hold what all its
 // layouts share.
 type Trained struct {
-	Model string `json:"model"`
-	Runs  int    `json:"runs"`
+	Model            string `json:"model"`
+	ParametersTotal  int64  `json:"parameters_total"` // names are a folder's own: another's of this name has others
+	ParametersActive int64  `json:"parameters_active"`
+	Runs             int    `json:"runs"`
 	Errors
 }
 
@@ -154,8 +157,9 @@ type Duration struct {
 }
 
 // Read reads what a calibration says of a model, for a cluster that names it,
-// whose GPU goes by some names.
-func Read(name string, text []byte, model string, gpu ...string) (*job.Calibration, error) {
+// whose GPU goes by some names. A model of which something is wrong has its name
+// alone.
+func Read(name string, text []byte, model *job.Model, gpu ...string) (*job.Calibration, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var f File
 	if err := d.Decode(&f); err != nil {
@@ -245,16 +249,26 @@ func (f *File) isRow(i int) bool {
 // most runs, and reports whether that is told apart, and whether runs trained it. Older
 // files have no models: what they know of all that were trained together stands there
 // already, without what layouts of one share, and the first ones know nothing of others.
-func (f *File) turn(model string) (trained, ran bool) {
-	if i := slices.IndexFunc(f.Models, func(t Trained) bool { return t.Model == model }); i >= 0 {
+func (f *File) turn(model *job.Model) (trained, ran bool) {
+	if i := slices.IndexFunc(f.Models, func(t Trained) bool { return t.is(model) }); i >= 0 {
 		f.take(&f.Models[i].Errors)
 		return true, true
 	}
-	old := len(f.Models) == 0 && slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Used && r.Model == model })
+	old := len(f.Models) == 0 && slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Used && r.Model == model.Name })
 	if len(f.Others.Means) == len(f.Terms) && !old {
 		f.take(&f.Others)
 	}
 	return false, old
+}
+
+// is reports whether runs trained a model: one of its name, and of its parameters where
+// the file tells them.
+func (t *Trained) is(model *job.Model) bool {
+	if t.Model != model.Name || t.ParametersTotal == 0 || model.Layers == 0 {
+		return t.Model == model.Name
+	}
+	p := program.New(model)
+	return p.ParametersTotal() == t.ParametersTotal && p.ParametersActive() == t.ParametersActive
 }
 
 // take puts some errors in the place of the terms' own.
