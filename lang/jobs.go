@@ -66,10 +66,11 @@ func (m *module) noJob(labels []string) {
 }
 
 func (m *module) unknownJob(known []string) {
+	slices.Sort(known)
+	known = slices.Compact(known) // a job is called as its block, unless the block makes many
 	hint := diag.DidYouMean(m.options.Job, known)
 	if hint == "" {
-		slices.Sort(known)
-		hint = " The jobs are " + listed(slices.Compact(known)) + "."
+		hint = " The jobs are " + listed(known) + "."
 	}
 	m.fail(UnknownJob, m.askedAt("job"), "There is no job %q.%s", m.options.Job, hint)
 }
