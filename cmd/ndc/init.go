@@ -50,7 +50,7 @@ the only command that uses the network.`,
 			if t.json {
 				return t.printJSON(i.result)
 			}
-			return t.print(i.result.text(i.from))
+			return t.print(i.result.text(filepath.ToSlash(args[0])))
 		},
 	}
 	c.Flags().BoolVar(&upgrade, "upgrade", false, "take the newest that the module blocks allow")
@@ -90,7 +90,7 @@ type initializedModule struct {
 }
 
 // text tells people the same.
-func (r *initialized) text(folder string) string {
+func (r *initialized) text(of string) string {
 	var b strings.Builder
 	for i := range r.Modules {
 		m := &r.Modules[i]
@@ -107,7 +107,7 @@ func (r *initialized) text(folder string) string {
 	case r.Lock != "":
 		b.WriteString(line("Lock", "written: "+r.Lock))
 	case len(r.Modules) == 0:
-		fmt.Fprintf(&b, "%s calls no module that has to be fetched.\n", folder)
+		fmt.Fprintf(&b, "%s calls no module that has to be fetched.\n", of)
 	}
 	return b.String()
 }
