@@ -398,3 +398,18 @@ func (f inside) Open(name string) (fs.File, error) {
 	}
 	return f.FS.Open(rel)
 }
+
+// Called is a module block: the folder in which it stands, and its label.
+type Called struct{ Folder, Name string }
+
+// Modules tells in which folders the modules were found that the jobs call, and that
+// those call, as far as the files could be read.
+func (w *Workspace) Modules() map[Called]string {
+	found := map[Called]string{}
+	for _, n := range w.loader.nodes {
+		if n.block != nil && n.block.Type == "module" && len(n.block.Labels) > 0 && len(n.calls) > 0 {
+			found[Called{path.Dir(n.block.DefRange().Filename), n.block.Labels[0]}] = path.Clean(n.calls[0].module.folder)
+		}
+	}
+	return found
+}

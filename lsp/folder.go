@@ -156,15 +156,15 @@ func (l *lookup) moduleFolder(folder string, d *definition) string {
 		return inner
 	}
 	version, _ := d.file.outline.ValueText(d.block.Argument("version"))
-	modules := l.server.Program.Modules(l.files, folder)
-	if modules == nil {
-		return ""
+	if modules := l.server.Program.Modules(l.files, folder); modules != nil {
+		if found, diags := modules.Folder(call.Name, given, version, diag.Range{}); !diags.HasErrors() {
+			return path.Clean(found)
+		}
 	}
-	found, diags := modules.Folder(call.Name, given, version, diag.Range{})
-	if diags.HasErrors() {
-		return ""
-	}
-	return path.Clean(found)
+	// What a module calls was fetched for the jobs that call it, which know its place.
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	return l.server.modules[lang.Called{Folder: folder, Name: call.Name}]
 }
 
 // isCatalog reports whether an open document is an entry of the catalogue as it

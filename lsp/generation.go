@@ -97,6 +97,9 @@ func (l *looker) load(root string) {
 			r.diags.Append(l.Program.Check(r.workspace.Jobs))
 		}
 		l.loaded[root] = r
+		l.mu.Lock()
+		maps.Copy(l.modules, r.workspace.Modules())
+		l.mu.Unlock()
 	}
 	if !r.diags.HasErrors() {
 		l.addLenses(root, r.workspace)

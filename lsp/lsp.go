@@ -104,13 +104,14 @@ type server struct {
 	documents map[string]*document // by path; replaced, never changed
 	epoch     int                  // counts what may change files that are not open
 	current   *generation
-	looked    *generation       // the last one of which the editor was told
-	published map[string]string // by URI: what the editor was told last
+	looked    *generation            // the last one of which the editor was told
+	published map[string]string      // by URI: what the editor was told last
+	modules   map[lang.Called]string // the folders of modules, as they were found last
 	plans     map[string]*prediction
 }
 
 func newServer(o Options) *server {
-	s := &server{Options: o, ended: make(chan struct{}), loaded: map[string]*loaded{}, documents: map[string]*document{}, published: map[string]string{}, plans: map[string]*prediction{}}
+	s := &server{Options: o, ended: make(chan struct{}), loaded: map[string]*loaded{}, documents: map[string]*document{}, published: map[string]string{}, modules: map[lang.Called]string{}, plans: map[string]*prediction{}}
 	s.current = newGeneration(nil)
 	close(s.current.done)
 	s.looked = s.current

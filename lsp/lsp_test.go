@@ -116,11 +116,11 @@ func TestFolders(t *testing.T) {
 	e.until("/w/jobs/job.hcl", clean)
 }
 
-// fetching is a program with the module "base" in .ndc of its folder.
+// fetching is a program with modules in .ndc of /w/jobs.
 type fetching struct{ program }
 
-func (fetching) Folder(string, string, string, diag.Range) (string, diag.List) {
-	return "/w/jobs/.ndc/base", nil
+func (fetching) Folder(address, _, _ string, _ diag.Range) (string, diag.List) {
+	return "/w/jobs/.ndc/" + address, nil
 }
 
 func (f fetching) Load(fsys fs.FS, name string) (*lang.Workspace, diag.List) {
@@ -157,6 +157,32 @@ func TestFetched(t *testing.T) {
 		e.until(fetched, has("unknown-reference"))
 		e.change(fetched, 3, contentChange{Text: inner})
 		e.until(fetched, clean)
+	}
+}
+
+// TestFetchedForCallers: what a module of the workspace calls lies where it was fetched
+// for the jobs, and is found from the module.
+func TestFetchedForCallers(t *testing.T) {
+	const module = "/w/modules/base/m.hcl"
+	marked := "module \"inner\" {\n  source = \"git::https://example.org/x.git\"\n}\n\noutput \"batch\" {\n  value = module.inner.si‸ze\n}\n"
+	content, p := cursor(t, marked)
+	e := edit(t, fstest.MapFS{
+		"w/jobs/job.hcl":               {Data: []byte(strings.Replace(replaced(t, "512", "module.base.batch"), "model \"small\" {", "module \"base\" {\n  source = \"../modules/base\"\n}\n\nmodel \"small\" {", 1))},
+		"w/modules/base/m.hcl":         {Data: []byte(content)},
+		"w/jobs/.ndc/base.inner/i.hcl": {Data: []byte("output \"size\" {\n  value = 512\n}\n")},
+	}, Options{Program: fetching{}})
+	e.open(module, content)
+	e.until(module, clean)
+	var found []location
+	e.ask("textDocument/definition", at(module, p), &found)
+	if len(found) != 1 || found[0].URI != "file:///w/jobs/.ndc/base.inner/i.hcl" {
+		t.Errorf("size is defined at %+v", found)
+	}
+	e.change(module, 2, contentChange{Text: strings.Replace(content, ".size", ".", 1)})
+	var list completionList
+	e.ask("textDocument/completion", at(module, position{p.Line, p.Character - len("si")}), &list)
+	if got := labels(list.Items); !slices.Equal(got, []string{"size"}) {
+		t.Errorf("%q is offered", got)
 	}
 }
 
