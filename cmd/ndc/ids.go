@@ -45,6 +45,8 @@ const (
 	IDLeftOut diag.ID = "module-left-out"
 	// IDTagMoved: a warning: the version or tag of a module that is locked is another commit now.
 	IDTagMoved diag.ID = "module-tag-moved"
+	// IDArchiveChanged: a warning: an archive is another than the one whose files are kept.
+	IDArchiveChanged diag.ID = "module-archive-changed"
 	// IDTrialObjective: a trial of a job whose objective is not time.
 	IDTrialObjective diag.ID = "trial-objective"
 	// IDFetched: a warning: fmt leaves a file of a fetched module as it is.

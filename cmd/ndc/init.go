@@ -240,6 +240,7 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		case err == nil:
 			i.modules = append(i.modules, *known)
 			i.tell("kept", known)
+			i.compareArchive(call, c, source, known)
 			return path.Join(root, source.Inner), root, true
 		case errors.Is(err, lock.ErrGits):
 			_ = os.RemoveAll(filepath.FromSlash(root)) // git obeys it, whatever is fetched now
@@ -296,6 +297,22 @@ func (i *initializer) compare(locked, m *lock.Module, tag string, source lock.So
 	}
 	i.diags.Warn(IDTagMoved, at, "The tag of a version was moved", fmt.Sprintf("%s of module %q was commit %s when it was locked, and is commit %s now. Look at what changed between them, or ask who moved the tag; with the %s of before, ndc init fetches the commit of before.",
 		what, m.Address, locked.Commit, m.Commit, lock.Name))
+}
+
+// compareArchive warns where an archive is another now than what is kept of it. One that
+// is gone, or that nobody can read, says nothing against what is here.
+func (i *initializer) compareArchive(call *lang.Call, c *caller, source lock.Source, known *lock.Module) {
+	if source.Git != "" {
+		return
+	}
+	now, err := i.get(call, c, source, known)
+	if err != nil {
+		return
+	}
+	if _, hash := lock.Sums(now.files.Content); hash != known.Hash {
+		i.diags.Warn(IDArchiveChanged, call.At, "An archive was changed", fmt.Sprintf("%s is not what %s has the hash of, whose files of module %q are kept, and read by every command. ndc init --upgrade takes what is there now.",
+			path.Join(c.folder, source.Archive), lock.Name, known.Address))
+	}
 }
 
 // fetch gets a module, that of the lock where there is one, and puts its files
