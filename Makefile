@@ -1,6 +1,5 @@
 # What CI runs is in .ci/run; these are the same steps for people.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w
 
 .PHONY: choice build test lint regen site check kills soak accuracy bench stats conformance slurm gpu release
 

@@ -262,6 +262,16 @@ func TestActionHistory(t *testing.T) {
 	c.sh(t, nil, `[[ $(git rev-list --count FETCH_HEAD) == 1 ]]`)
 }
 
+// TestOneVersion: whatever builds this program, files that it writes have one version;
+// others were stale to the Action and the hooks, which build it with Go alone.
+func TestOneVersion(t *testing.T) {
+	for _, name := range []string{"Makefile", "action.yml", ".ci/run", ".pre-commit-hooks.yaml"} {
+		if text, err := os.ReadFile(filepath.Join("../..", name)); err != nil || strings.Contains(string(text), "main.version") {
+			t.Errorf("%s stamps a version of its own: %v", name, err)
+		}
+	}
+}
+
 // TestHooks runs the commands of the pre-commit hooks.
 func TestHooks(t *testing.T) {
 	var hooks []struct {

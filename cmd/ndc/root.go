@@ -16,8 +16,10 @@ import (
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 )
 
-// version is stamped by the release build with -ldflags "-X main.version=…".
-var version = "0.1.0-dev"
+// version is what plans say of the program that made them. A release changes this line,
+// and no build another way: what one person builds with a binary of a release, another
+// with go install, a hook or the Action has to be the same file for all.
+const version = "0.1.0-dev"
 
 // Exit codes, part of the contract.
 const (
@@ -99,7 +101,7 @@ interrupt (128 and the number of the signal).`,
 	return root
 }
 
-// buildVersion is the stamped version with the commit, when Go recorded it.
+// buildVersion is the version with the commit, when Go recorded it.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
