@@ -570,11 +570,11 @@ func TestNumbersBeginAnew(t *testing.T) {
 }
 
 // TestTwoRunsSaveIntoOneFolder: of two jobs that save into one folder, from whichever
-// folders they are submitted, the later one ends while the first runs, and else says
-// whose checkpoints it goes on with.
+// folders they are submitted, the later one ends while the first runs or is suspended, waits
+// while it is ending, and else says whose checkpoints it goes on with.
 func TestTwoRunsSaveIntoOneFolder(t *testing.T) {
 	s := newSite(t, "megatron", "[]")
-	s.write(t, "bin/squeue", "#!/bin/bash\ncat \"$FAKE/running\"\n")
+	s.write(t, "bin/squeue", "#!/bin/bash\ncat \"$FAKE/running\"\n[[ ! -f $FAKE/later ]] || mv \"$FAKE/later\" \"$FAKE/running\"\n")
 	s.write(t, "running", "")
 	copied := filepath.Join(s.folder, "a copy", "train", "megatron")
 	if err := os.CopyFS(copied, os.DirFS(s.out)); err != nil {
@@ -588,11 +588,19 @@ func TestTwoRunsSaveIntoOneFolder(t *testing.T) {
 	s.out, s.script = out, script
 
 	for _, other := range []string{"100|train/me", "101|other"} {
-		s.write(t, "running", "2026-01-01T00:00:00|"+other+"\n")
+		s.write(t, "running", "RUNNING|2026-01-01T00:00:00|"+other+"\n")
 		number, _, _ := strings.Cut(other, "|")
 		s.refuses(t, "job "+number+" of "+copied+" runs since 2026-01-01T00:00:00, and both would save into "+s.folder+"/checkpoints/megatron; this one ends", 200, nil)
 	}
-	s.write(t, "running", "2026-01-01T00:00:00|100|of another name\n2026-01-01T00:00:00|201|train/me\nx[$(touch harm)]|y|z\n")
+	s.write(t, "running", "SUSPENDED|2026-01-01T00:00:00|101|other\n")
+	s.refuses(t, "job 101 of "+copied+" runs since", 200, nil)
+	s.write(t, "running", "COMPLETING|2026-01-01T00:00:00|101|other\n")
+	s.write(t, "later", "")
+	mustHold(t, "the log", s.trains(t, 204, nil), "waiting for job 101, which is ending and may still save into "+s.folder+"/checkpoints/megatron\n")
+	if s.read("slept") != "5\n" {
+		t.Errorf("the run waited %q seconds", s.read("slept"))
+	}
+	s.write(t, "running", "RUNNING|2026-01-01T00:00:00|100|of another name\nRUNNING|2026-01-01T00:00:00|201|train/me\nx[$(touch harm)]|w|y|z\n")
 	s.write(t, "checkpoints/megatron.jobs", "x[$(touch harm)]|0|$(touch harm)\n"+s.read("checkpoints/megatron.jobs"))
 	if log := s.trains(t, 201, nil); strings.Contains(log, "saved into") {
 		t.Errorf("job 200 of the same folder is told of:\n%s", log)
