@@ -540,6 +540,25 @@ func TestOneJobIsALink(t *testing.T) {
 	}
 }
 
+// TestLinkIsRequeuedAfterItsEnd: one whose successor waits still makes it wait again; one
+// whose successor has begun leaves, since both would train.
+func TestLinkIsRequeuedAfterItsEnd(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "bin/scontrol", strings.Replace(s.read("bin/scontrol"), "\n", "\n[[ $1 != update ]] || { printf '%s\\n' \"$*\" >>\"$FAKE/updated\"; exit; }\n", 1))
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	s.trains(t, 100, []string{"SLURM_RESTART_COUNT=1"})
+	if s.read("updated") != "update JobId=101 Dependency=afterany:100\n" {
+		t.Errorf("what waits for what: %q", s.read("updated"))
+	}
+	s.trains(t, 101, nil, args...)
+	code, log := s.start(t, 100, []string{"SLURM_RESTART_COUNT=2"})
+	if code != 0 || s.read("trained")+s.read("submitted") != "" {
+		t.Errorf("exit code %d, trained %q, submitted %q", code, s.read("trained"), s.read("submitted"))
+	}
+	mustHold(t, "the log", log, "link 2 of chain 100 has begun; this one, link 1, was started again after its end, and ends")
+}
+
 // TestNumbersBeginAnew: Slurm gives the number of an earlier job to another one
 // when its state is lost. The new job runs its own files, with a successor of its
 // own; a chain that goes on elsewhere keeps its copy.
@@ -673,8 +692,8 @@ func TestChainOutlivesItsFiles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.out, "launch.sh")); !os.IsNotExist(err) {
 		t.Fatalf("launch.sh was not removed: %v", err)
 	}
-	s.trains(t, 101, nil, args...)
 	s.trains(t, 100, []string{"SLURM_RESTART_COUNT=1"})
+	s.trains(t, 101, nil, args...)
 	s.refuses(t, "launch.sh is neither beside", 300, nil)
 }
 
