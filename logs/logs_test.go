@@ -712,6 +712,34 @@ func TestUnexplained(t *testing.T) {
 	}
 }
 
+// TestCauseShowsLate: what peers, torchrun and the status say first of a launch is no cause
+// where Slurm tells of a lost node or of memory afterwards, or the script of a rank.
+func TestCauseShowsLate(t *testing.T) {
+	const peers, torchrun, status = "ncclRemoteError: A call failed possibly due to a network error\n", "    raise ChildFailedError(\n", "ndc: srun ended with status 1\n"
+	first := func(why string) string {
+		return "ndc: rank 3 on n2 failed first, at 2026-01-05 12:00:00: " + why + "\n"
+	}
+	for text, want := range map[string]string{
+		torchrun + "srun: error: Node failure on n2\n" + status:                                                          "node srun: error: Node failure on n2",
+		peers + torchrun + "slurmstepd: error: Detected 1 oom_kill event in StepId=5.0.\n" + status:                      "out_of_memory slurmstepd: error: Detected 1 oom_kill event in StepId=5.0.",
+		torchrun + status + first("ValueError: a shape"):                                                                 "unexplained " + strings.TrimSpace(first("ValueError: a shape")),
+		peers + torchrun + status + first("ended with signal 9"):                                                         "killed " + strings.TrimSpace(first("ended with signal 9")),
+		torchrun + status + first("OSError: [Errno 28] No space left on device"):                                         "storage " + strings.TrimSpace(first("OSError: [Errno 28] No space left on device")),
+		peers + torchrun + status + first("ended with signal 6"):                                                         "network " + strings.TrimSpace(peers),
+		"torch.OutOfMemoryError: CUDA out of memory.\n" + peers + "srun: error: Node failure on n2\n":                    "out_of_memory torch.OutOfMemoryError: CUDA out of memory.",
+		"ndc: job 1 on a\n" + peers + "ndc: job 2 on a\n" + "srun: error: Node failure on n2\n":                                                "network " + strings.TrimSpace(peers) + "; node srun: error: Node failure on n2",
+		"slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***\n" + peers + status: "time_limit slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***",
+	} {
+		var got []string
+		for _, f := range Parse(text).Failures {
+			got = append(got, f.Kind+" "+f.Text)
+		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("%q:\n%s, want\n%s", text, got, want)
+		}
+	}
+}
+
 // TestFailures reads lines as programs print them that end launches.
 func TestFailures(t *testing.T) {
 	for text, want := range map[string]string{
@@ -729,6 +757,11 @@ func TestFailures(t *testing.T) {
 		"srun: error: node-1: task 3: Segmentation fault (core dumped)":                                                                                                "killed",
 		"Fatal Python error: Bus error":                                                       "killed",
 		"RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed.":               "killed",
+		"srun: error: Node failure on n7":                                                     "node",
+		"ndc: the run hangs and is ended":                                                     "hang",
+		"OSError: [Errno 30] Read-only file system: '/checkpoints/step-100'":                  "storage",
+		"OSError: [Errno 107] Transport endpoint is not connected: '/lustre/checkpoints'":     "storage",
+		"OSError: [Errno 108] Cannot send after transport endpoint shutdown":                  "storage",
 		"NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM, default 0 timeouts, 0 failures": "",
 		"[Rank 0] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 2.0":     "",
 	} {

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ var (
 	scriptLink   = compile(`^ndc: link \d+ of run (\d+); configuration ([0-9a-f]+);`)
 	scriptAgain  = compile(`^ndc: start (\d+) of job (\d+), on `)
 	scriptStatus = compile(`^ndc: srun ended with status (\d+)`)
+	scriptFirst  = compile(`^ndc: rank \d+ on \S+ failed first, at \S+ \S+: (.*)`)
 	scriptNext   = compile(`^ndc: link \d+ of chain \d+ at step \d+; next is job (\d+)`)
 	scriptEnd    = compile(`^ndc: (?:.*; )?(?:the chain ends at step|this was the last link of the chain)`)
 )
@@ -67,6 +69,10 @@ func script(p *Parser, text string) bool {
 		l.Job, l.Run, l.Configuration, p.log.Ended = strings.Clone(m[2]), began.Run, began.Configuration, false
 		return true
 	}
+	if m := scriptFirst.FindStringSubmatch(text); m != nil {
+		p.firstRank(text, m[1])
+		return true
+	}
 	if scriptNext.MatchString(text) {
 		p.chained = true
 		return true
@@ -89,7 +95,9 @@ func script(p *Parser, text string) bool {
 }
 
 // failures are signs of why a launch ends, and the kind that each is of. The
-// first that a launch shows stays: what follows is its consequence.
+// first that a launch shows stays: what follows is its consequence. Of causes that show
+// late, what was shown before is one, as of a node whose death Slurm notices when its peers
+// have complained.
 var failures = []struct {
 	kind string
 	sign *pattern
@@ -98,11 +106,11 @@ var failures = []struct {
 	{"out_of_memory", compile(`OutOfMemoryError|CUDA out of memory|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'|oom[-_]kill event|oom-kill|Out Of Memory|CPUAllocator: can't allocate memory`)},
 	{"time_limit", compile(`DUE TO TIME LIMIT`)},
 	{"preempted", compile(`DUE TO PREEMPTION`)},
-	{"node", compile(`NODE[_ ]FAIL|DUE TO NODE FAILURE`)},
+	{"node", compile(`NODE[_ ]FAIL|DUE TO NODE FAILURE|srun: error: Node failure on`)},
 	{"gpu", compile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch|no CUDA-capable)|CUBLAS_STATUS_EXECUTION_FAILED|GPU has fallen off the bus`)},
-	{"hang", compile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL`)},
+	{"hang", compile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL|^ndc: the run hangs and is ended`)},
 	{"network", compile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed|completion .*status=)|NET/OFI.*error`)},
-	{"storage", compile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error`)},
+	{"storage", compile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error|Read-only file system|[Tt]ransport endpoint (?:is not connected|shutdown)`)},
 	{"not_a_number", compile(`[Ff]ound (?i:nan) in|[Ll]oss is (?i:nan)`)},
 	{"killed", compile(`Signal 9 \(SIGKILL\)|killed by signal|Segmentation fault|Bus error|ChildFailedError`)},
 }
@@ -111,29 +119,70 @@ var failures = []struct {
 // ends with.
 const unsaid = "unexplained"
 
+// causes are kinds that explain those of consequences, in whichever order a log shows them.
+var causes, consequences = []string{"out_of_memory", "node", "gpu", "storage"}, []string{unsaid, "killed", "network", "hang"}
+
+// explains reports whether a sign tells better why a launch ended than the one before.
+func explains(kind, before string) bool {
+	return before == unsaid || slices.Contains(causes, kind) && slices.Contains(consequences, before)
+}
+
 // failure keeps a sign of failure.
 func (p *Parser) failure(text string) {
-	for _, f := range failures {
-		if f.sign.MatchString(text) {
-			p.failed(f.kind, text)
-			return
-		}
+	if kind := sign(text); kind != "" {
+		p.failed(kind, text)
 	}
 }
 
-// failed keeps the first sign of why the newest launch ended, as which its status counts
-// where there is no other.
+// sign is the kind of failure that a text is a sign of, "" of none.
+func sign(text string) string {
+	for _, f := range failures {
+		if f.sign.MatchString(text) {
+			return f.kind
+		}
+	}
+	return ""
+}
+
+// rankCrashed is what the script says of a rank that neither raised nor was told to end.
+var rankCrashed = compile(`^ended with (?:signal (?:4|7|8|9|11)|status (?:132|135|136|137|139))$`)
+
+// firstRank takes what the script found of the rank that failed first, of which the words of
+// torchrun and of its peers are consequences.
+func (p *Parser) firstRank(text, why string) {
+	kind := sign(why)
+	if kind == "" {
+		kind = unsaid
+		if rankCrashed.MatchString(why) {
+			kind = "killed"
+		}
+	}
+	if f := p.lastFailure(); f != nil && (f.Kind == "killed" || kind != unsaid && slices.Contains(consequences, f.Kind)) {
+		p.log.Failures = p.log.Failures[:len(p.log.Failures)-1]
+	}
+	p.failed(kind, text)
+}
+
+// lastFailure is that of the newest launch, if it shows one.
+func (p *Parser) lastFailure() *Failure {
+	n := len(p.log.Failures)
+	if n == 0 || p.log.Failures[n-1].Launch != max(0, len(p.log.Launches)-1) {
+		return nil
+	}
+	return &p.log.Failures[n-1]
+}
+
+// failed keeps the first sign of why the newest launch ended, or the one that explains it.
 func (p *Parser) failed(kind, text string) {
-	at := max(0, len(p.log.Launches)-1)
-	if n := len(p.log.Failures); n > 0 && p.log.Failures[n-1].Launch == at {
-		if p.log.Failures[n-1].Kind != unsaid {
+	if f := p.lastFailure(); f != nil {
+		if !explains(kind, f.Kind) {
 			return
 		}
-		p.log.Failures = p.log.Failures[:n-1]
+		p.log.Failures = p.log.Failures[:len(p.log.Failures)-1]
 	}
 	const longest = 200
 	p.survived = 0
-	keep(&p.log.Failures, Failure{Line: p.line, Launch: at, Kind: kind, Text: strings.Clone(strings.ToValidUTF8(text[:min(longest, len(text))], ""))})
+	keep(&p.log.Failures, Failure{Line: p.line, Launch: max(0, len(p.log.Launches)-1), Kind: kind, Text: strings.Clone(strings.ToValidUTF8(text[:min(longest, len(text))], ""))})
 }
 
 // survive takes back a failure of a launch that goes on: what a kernel is tuned with may
