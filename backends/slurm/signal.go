@@ -45,7 +45,7 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 		return
 	case !signalHeard.MatchString(text):
 		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
-			fmt.Sprintf("Ranks save and end at SIGTERM. %q is another signal, or one for the batch script alone (B:), which does nothing with it. Write \"auto\", or \"TERM@SECONDS\".", text))
+			fmt.Sprintf("Ranks save and end at SIGTERM. %q is another signal, or one for the batch script alone (B:). It ends them at once, and the job with them, unless a trap of setup or before_launch catches it: all since the last checkpoint is lost. Write \"auto\", or \"TERM@SECONDS\".", text))
 	}
 	if l.CheckpointPath == "" {
 		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",

@@ -35,6 +35,9 @@ func TestSignal(t *testing.T) {
 		var ids []diag.ID
 		for _, d := range diags {
 			ids = append(ids, d.ID)
+			if d.ID == IDSignalNotHeard && l.CheckpointPath != "" && !strings.Contains(d.Detail, "ends them at once") {
+				t.Errorf("%s: what it does is not said: %s", c.signal, d.Detail)
+			}
 		}
 		if want := slices.DeleteFunc([]diag.ID{c.id}, func(id diag.ID) bool { return id == "" }); !slices.Equal(ids, want) {
 			t.Errorf("%s: %v, want %v", c.signal, ids, want)
