@@ -34,13 +34,16 @@ var chains = []struct {
 	{"FromAnAllocation", fromAnAllocation},
 	{"PartitionOfTheSubmission", partitionOfTheSubmission},
 	{"SubmittedTwice", submittedTwice},
+	{"SubmittedAfterACancel", submittedAfterACancel},
+	{"RequeuedAfterItsEnd", requeuedAfterItsEnd},
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
 	{"BadNode", badNode},
 	{"BadNodeInASegment", badNodeInASegment},
 	{"SlowNode", slowNode},
-	{"SpareNodeTakesOver", spareNodeTakesOver},
+	{"SpareNodeTakesOver", func(t *testing.T, c *cluster) { spareNodeTakesOver(t, c, false) }},
+	{"SpareNodeAfterThePeers", func(t *testing.T, c *cluster) { spareNodeTakesOver(t, c, true) }},
 	{"WrongNodeCount", wrongNodeCount},
 	{"WrongGPUCount", wrongGPUCount},
 }
@@ -197,6 +200,45 @@ func submittedTwice(t *testing.T, c *cluster) {
 	}
 }
 
+// submittedAfterACancel: a run is cancelled and submitted again at once. The second waits until the
+// first has saved at SIGTERM, and goes on from there.
+func submittedAfterACancel(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.write(t, "hear", "", 0o644)
+	s.write(t, "linger", "", 0o644)
+	s.hold(t, "")
+	s.do(t, "scancel %s %s", s.jobs()[0].id, s.jobs()[1].id)
+	s.submit(t, "")
+	s.await(t, "the second run to wait", patience, func() bool { return strings.Contains(s.log(), "ndc: waiting for job "+s.jobs()[0].id) })
+	s.remove(t, "linger")
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "CANCELLED CANCELLED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 4)
+}
+
+// requeuedAfterItsEnd: a link has failed and its successor trains when the link is requeued by hand.
+// It ends without a start.
+func requeuedAfterItsEnd(t *testing.T, c *cluster) {
+	s := standIn(t, c, "requeue=true")
+	s.write(t, "fail", "", 0o644)
+	s.hold(t, "")
+	s.do(t, "scontrol hold %s", s.jobs()[1].id)
+	s.remove(t, "hold")
+	s.await(t, "the first link to fail", patience, func() bool { return strings.HasPrefix(s.states(), "FAILED") })
+	s.remove(t, "fail")
+	s.write(t, "hold", "", 0o644)
+	s.do(t, "scontrol release %s", s.jobs()[1].id)
+	s.await(t, "the second link to save", patience, func() bool { return s.step() == "20" })
+	s.do(t, "scontrol requeue %s", s.jobs()[0].id)
+	s.await(t, "the first link to end again", patience, func() bool { return strings.HasPrefix(s.states(), "COMPLETED") })
+	s.expect(t, "has begun; this one, link 1, was started again after its end, and ends")
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+}
+
 // ranksBySrun: a task for each GPU, which share the CPUs of their node.
 func ranksBySrun(t *testing.T, c *cluster) {
 	s := standIn(t, c, "launcher=srun")
@@ -344,8 +386,9 @@ func slowNode(t *testing.T, c *cluster) {
 }
 
 // spareNodeTakesOver: a node on which ranks run dies with everything on it. The job
-// goes on in the allocation that it has, on the spare one.
-func spareNodeTakesOver(t *testing.T, c *cluster) {
+// goes on in the allocation that it has, on the spare one; also where the ranks of the other
+// node have ended before Slurm notices, whose step stays in its books.
+func spareNodeTakesOver(t *testing.T, c *cluster, peersFail bool) {
 	s := standIn(t, c, "spare_nodes=1")
 	s.hold(t, "")
 	first := startedOn.FindStringSubmatch(s.log())
@@ -353,6 +396,13 @@ func spareNodeTakesOver(t *testing.T, c *cluster) {
 		t.Fatalf("where do the ranks run?\n%s", s.log())
 	}
 	c.crash(t, number(first[3])) // the other one runs the batch script
+	if peersFail {
+		s.write(t, "fail", "", 0o644)
+		s.remove(t, "hold")
+		s.await(t, "the rank of the other node to end", patience, func() bool { return strings.Contains(s.log(), "Exited with exit code 3") })
+		s.remove(t, "fail")
+		s.write(t, "hold", "", 0o644)
+	}
 	s.await(t, "the second start to save", patience, func() bool { return s.step() == "20" })
 	s.remove(t, "hold")
 	s.finish(t)
