@@ -163,6 +163,48 @@ func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share 
 	return units.Share(exposed / total * rounding)
 }
 
+// ExposedFloorOfLayers is ExposedFloor of all layouts that differ from l in how many layers of
+// each chunk they recompute, from fewest to most. More of them make passes longer and repeat
+// their communication, which is asked of the table: the step is taken as long as with the most,
+// communication beside passes as what those leave of it, that of passes as with the fewest, on
+// the rank of the least among those that may be the busiest. Transfers do not count.
+func (e *Evaluator) ExposedFloorOfLayers(l *plan.Layout, x *plan.Execution, fewest, most int) units.Share {
+	at, s := *l, &e.step
+	at.RecomputeLayers = fewest
+	e.begin(&at, x)
+	if !s.table.grows() {
+		return 0
+	}
+	s.exposed = grow(s.exposed, l.PipelineParallel)
+	for r := range s.exposed {
+		s.exposed[r] = e.exposedWork(&at, r)
+	}
+	work := s.work
+	at.RecomputeLayers = most
+	e.begin(&at, x)
+	least := units.Seconds(math.Inf(1))
+	for r, t := range s.exposed {
+		if s.works[r] >= work*rounding {
+			least = min(least, t)
+		}
+	}
+	s.pipeline = slowest(&at, &s.durations)
+	total := e.complete(&at, x).total
+	return units.Share((s.once.exposed() + units.Seconds(l.MicroBatches)*least) / total * rounding)
+}
+
+// grows reports whether no layer is shorter, or has less exposed communication, for being recomputed.
+func (t *layerTable) grows() bool {
+	for i := 0; i < len(t.layers); i += 2 {
+		p, again := &t.layers[i], &t.layers[i+1]
+		if again.forward < p.forward || again.backward < p.backward || again.weight < p.weight || again.backward-again.weight < p.backward-p.weight ||
+			again.host < p.host || again.exposed < p.exposed {
+			return false
+		}
+	}
+	return true
+}
+
 // slowest is a time that no pipeline of some durations exceeds.
 func slowest(l *plan.Layout, d *schedule.Durations) units.Seconds {
 	var f, b units.Seconds

@@ -28,6 +28,7 @@ type step struct {
 	busiest     int                // pipeline rank with the most work
 	works       []units.Seconds    // of every rank, per micro-batch
 	work        units.Seconds      // of the busiest one
+	exposed     []units.Seconds    // scratch: the exposed communication of every rank, per micro-batch
 	pipeline    units.Seconds      // all micro-batches
 	unhindered  schedule.Durations // scratch: the durations without the transfers that senders wait for
 	once        costs              // what comes once per step, straggler included; the idle time of the pipeline once waits has told it apart

@@ -109,3 +109,37 @@ func TestSlowLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestExposedFloorOfLayers: no number of recomputed layers exposes less than the floor of them
+// all, which tells of something: one number alone is half of its own share or more.
+func TestExposedFloorOfLayers(t *testing.T) {
+	told := 0
+	rapid.Check(t, func(t *rapid.T) {
+		experts := rapid.Bool().Draw(t, "experts")
+		l, x, m := layouts(t, experts), execution(), dense()
+		if experts {
+			m = moe()
+		}
+		l.Recompute, l.RecomputeModules, l.RecomputeMethod = plan.RecomputeFull, 0, "block"
+		j := jobOf(m, 8)
+		j.Cluster.Network.Bandwidth = rapid.SampledFrom([]units.BytesPerSecond{50e9, 1e9, 1e7}).Draw(t, "bandwidth")
+		j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
+		e := New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
+		first := rapid.IntRange(0, 32/l.Chunks()-1).Draw(t, "fewest")
+		last := rapid.IntRange(first, 32/l.Chunks()).Draw(t, "most")
+		floor := e.ExposedFloorOfLayers(&l, &x, first, last)
+		for n := first; n <= last; n++ {
+			l.RecomputeLayers = n
+			var out Result
+			e.EvaluateTime(&l, &x, &out)
+			if share := units.Share(out.ExposedCommunicationSeconds / out.StepSeconds); share < floor {
+				t.Fatalf("%d recomputed layers expose %v, those from %d to %d at least %v", n, share, first, last, floor)
+			} else if first == last && floor > share/2 {
+				told++
+			}
+		}
+	})
+	if told == 0 {
+		t.Error("the floor tells of no layout")
+	}
+}

@@ -37,8 +37,9 @@ import (
 // of every class that the rule of choice tells apart (ties.go), so limits of time
 // are the larger of that of the worst one kept and 3 % above the best.
 //
-// Under a limit on the exposed share a floor of that, of the layout at hand, is asked before its
-// memory, but for the first one of a pipeline, whose state may tell of all.
+// Under a limit on the exposed share a floor of that, of the layout at hand and with every variant
+// that memory may ask for, is asked before its memory, but for the first one of a pipeline, whose
+// state may tell of all. Of numbers of recomputed layers one floor may tell of many (layers.go).
 //
 // Only the second and third are used when the objective is memory, where a layout
 // that needs more than the worst one kept is not timed; and of the last two none under a limit on the exposed share, which more recompute makes smaller.

@@ -40,7 +40,10 @@ func variants(j *job.Job, t *target.Target) []variantSet {
 // with the target's variants. It keeps what the layout is without them.
 func (w *worker) fit(base *Candidate) verdict {
 	w.options.set = nil
-	v := w.evaluate()
+	v := overLimit
+	if !w.exposes() || !w.variantsExpose() {
+		v = w.predict()
+	}
 	*base = w.current
 	if v == outOfMemory {
 		if v = w.tryVariants(); v == outOfMemory {
@@ -48,6 +51,20 @@ func (w *worker) fit(base *Candidate) verdict {
 		}
 	}
 	return v
+}
+
+// variantsExpose reports whether the current layout, which exposes too much as it is, does so
+// with every set of variants, too. Where memory is short they are tried, and what makes a step
+// longer makes the share of its communication smaller.
+func (w *worker) variantsExpose() bool {
+	without := w.current
+	defer func() { w.current, w.execution = without, without.Execution }()
+	for i := range w.variants {
+		if w.execution = without.Execution; w.with(&w.variants[i]) && !w.exposes() {
+			return false
+		}
+	}
+	return true
 }
 
 // tryVariants evaluates the current layout, for which memory is short, with the

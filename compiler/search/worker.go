@@ -294,11 +294,7 @@ const (
 // some layers, first with the recommended execution options, then with the
 // target's variants while memory is short.
 func (w *worker) visit(r *layout.Recompute, layers int) verdict {
-	r.Fill(&w.layout, layers)
-	w.current.leaf++
-	w.recommend()
-	if id := w.brokenRule(); id != "" && !w.legalise() {
-		w.reject(id)
+	if !w.legal(r, layers) {
 		return illegal
 	}
 	v := w.fit(&w.base)
@@ -321,6 +317,33 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		w.mesh.nearest.add(base)
 	}
 	return v
+}
+
+// legal goes to the next layout, with a recompute choice over some layers, and reports whether
+// it breaks no rule.
+func (w *worker) legal(r *layout.Recompute, layers int) bool {
+	r.Fill(&w.layout, layers)
+	w.current.leaf++
+	w.recommend()
+	id := w.brokenRule()
+	if id == "" || w.legalise() {
+		return true
+	}
+	w.reject(id)
+	return false
+}
+
+// visitExposed is visit of a layout of which is known that exposes tells.
+func (w *worker) visitExposed(r *layout.Recompute, layers int) verdict {
+	switch {
+	case !w.legal(r, layers):
+		return illegal
+	case w.idle(&w.execution):
+		w.mesh.counts.Pruned++
+	default:
+		w.mesh.counts.Rejected[IDExposed]++
+	}
+	return overLimit
 }
 
 // keep ranks the current layout. One that is too slow is ranked too: the
@@ -361,14 +384,16 @@ func (w *worker) reject(id diag.ID) {
 // time only if the memory suffices, and neither if the communication is exposed
 // for too long however slow the rest may be.
 func (w *worker) evaluate() verdict {
+	if w.exposes() {
+		return overLimit
+	}
+	return w.predict()
+}
+
+// predict is evaluate where no floor tells.
+func (w *worker) predict() verdict {
 	c := &w.current
 	c.Layout, c.Execution = w.layout, w.execution
-	if w.limits.exposed < 1 && w.stateKnown {
-		if floor := w.exposedFloor(); floor > w.limits.exposed && floor-w.limits.exposed > w.exposedAsked() {
-			c.Result, c.broken, c.missing = estimate.Result{}, IDExposed, floor-w.limits.exposed // at least
-			return overLimit
-		}
-	}
 	w.memory(&c.Result)
 	w.stateKnown = true
 	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
@@ -389,6 +414,21 @@ func (w *worker) evaluate() verdict {
 		return overLimit
 	}
 	return feasible
+}
+
+// exposes reports whether a floor of the exposed communication tells that the current
+// layout fails its limit by more than anybody asks about.
+func (w *worker) exposes() bool {
+	if w.limits.exposed >= 1 || !w.stateKnown {
+		return false
+	}
+	missing := w.exposedFloor() - w.limits.exposed
+	if missing <= 0 || missing <= w.exposedAsked() {
+		return false
+	}
+	w.current.Layout, w.current.Execution, w.current.Result = w.layout, w.execution, estimate.Result{}
+	w.current.broken, w.current.missing = IDExposed, missing // at least
+	return true
 }
 
 // exposedAsked is from which miss of the limit on exposed communication on nobody asks for the
@@ -441,8 +481,11 @@ func (w *worker) time(c *Candidate) {
 }
 
 // exposedFloor is a share of exposed communication that the current layout
-// cannot beat. It leaves room for what rounding both times may take off their
-// quotient: half of the ninth digit of the step each, so at most 1e-8.
+// cannot beat.
 func (w *worker) exposedFloor() float64 {
-	return units.RoundedTo(float64(w.evaluator.ExposedFloor(&w.layout, &w.execution))-2e-8, 1)
+	return w.exposedOf(w.evaluator.ExposedFloor(&w.layout, &w.execution))
 }
+
+// exposedOf is a floor of the exposed share, as shares are compared. It leaves room for what
+// rounding both times may take off their quotient: half of the ninth digit of the step each, so at most 1e-8.
+func (w *worker) exposedOf(floor units.Share) float64 { return units.RoundedTo(float64(floor)-2e-8, 1) }
