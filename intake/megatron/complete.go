@@ -379,6 +379,8 @@ func (r *reading) architecture() {
 	d := r.d
 	name := "llama"
 	switch {
+	case r.trains != "":
+		name = r.trains
 	case strings.Contains(d.Text("model.layer_pattern"), "G"):
 		name = "qwen3_next"
 	case d.Has("model.layer_pattern"):

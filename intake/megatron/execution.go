@@ -162,6 +162,13 @@ func (r *reading) programmed(before []shell.Word) {
 				r.unless(argument, typed(argument, p.Sets[argument]))
 			}
 		}
+		if p.Trains != "" {
+			script := before[len(before)-1]
+			r.trains = p.Trains
+			r.d.Note("model", draft.NotSaid+p.Script+" trains no decoder of language alone")
+			r.d.Find(draft.Finding{Place: Place(r.file, script), Name: script.Text, Verdict: draft.Unknown,
+				Why: "it trains another model than a decoder of language, which ndc does not plan; the job has its options and is refused at its architecture"})
+		}
 	}
 }
 

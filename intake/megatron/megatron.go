@@ -42,6 +42,7 @@ type reading struct {
 	off      map[string]bool    // the arguments of switches that are given the value false
 	// unreadWords are their words, where the option has one whatever a run knows.
 	unreadWords map[string]string
+	trains      string  // the architecture that the program trains, where it is none of the language's; ""
 	rampTokens  float64 // after which the batch has grown, where the launch says tokens
 }
 

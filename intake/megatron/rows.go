@@ -126,8 +126,10 @@ var programsFile string
 // program is one that is built on Megatron-LM: a line of programs.jsonl.
 type program struct {
 	Program string         `json:"program"`
-	Option  string         `json:"option"`  // which it alone has, and is known by; "": Command
+	Option  string         `json:"option"`  // which it alone has, and is known by; "": Command or Script
 	Command string         `json:"command"` // that starts it
+	Script  string         `json:"script"`  // of Megatron-LM's own, that is started
+	Trains  string         `json:"trains"`  // the architecture, where it is none of the language's
 	Sets    map[string]any `json:"sets"`    // arguments of the job, whatever the defaults of Megatron-LM
 	Source  string         `json:"source"`
 
@@ -153,5 +155,11 @@ func (p program) starts(r *reading, before []shell.Word) bool {
 	if p.Option != "" {
 		return r.words[p.Option]
 	}
-	return len(before) > 0 && path.Base(before[0].Text) == p.Command
+	if len(before) == 0 {
+		return false
+	}
+	if p.Script != "" {
+		return path.Base(before[len(before)-1].Text) == p.Script
+	}
+	return path.Base(before[0].Text) == p.Command
 }

@@ -306,7 +306,8 @@ func TestUnderscores(t *testing.T) {
 // that one may set by itself is none.
 func TestPrograms(t *testing.T) {
 	for about, p := range programs() {
-		if (p.Option == "") == (p.Command == "") || p.Source == "" || spelled(p.Option) {
+		known := strings.TrimSpace(strings.Join([]string{p.Option, p.Command, p.Script}, " "))
+		if known == "" || strings.Contains(known, " ") || p.Source == "" || spelled(p.Option) || (p.Trains == "") != (p.Script == "") {
 			t.Errorf("%s: %+v", about, p)
 		}
 		for argument := range p.Sets {
@@ -338,6 +339,18 @@ func TestPrograms(t *testing.T) {
 		stage, _ := d.Get("constraints.layout.zero_stage")
 		if got := fmt.Sprint(precision.Value, " ", stage.Value); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
+// TestOtherModels: a program of Megatron-LM that trains no decoder is named, and its job
+// says an architecture that the language refuses.
+func TestOtherModels(t *testing.T) {
+	for program, want := range map[string]string{"pretrain_gpt.py": "gpt", "/megatron/examples/bert/pretrain_bert.py": "bert", "pretrain_t5.py": "t5"} {
+		d := launched(t, "torchrun "+program+" --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512")
+		named := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return f.Name == program && f.Verdict == draft.Unknown })
+		if got := d.Text("model.architecture"); got != want || named != (want != "gpt") || d.Unsaid("model") != named {
+			t.Errorf("%s: %s %v", program, got, named)
 		}
 	}
 }
