@@ -470,7 +470,10 @@ func (r *reading) value(o *option, argument string) outcome {
 	if read := readers()[o.long]; read != nil {
 		return read(r, o)
 	}
-	if o.open && !pathLike(argument) {
+	if o.open && pathLike(argument) {
+		return r.path(o, argument)
+	}
+	if o.open {
 		return unknown("its value is known only when the script runs")
 	}
 	if argument == "" {

@@ -328,6 +328,29 @@ func TestUnreadLabel(t *testing.T) {
 	}
 }
 
+// TestOpenPaths: a path that a command of the script makes stands in no job, and every option
+// that says one, or that means nothing without it, is named.
+func TestOpenPaths(t *testing.T) {
+	d := draft.New()
+	c := command("pretrain_gpt.py --data-path /d --tokenizer-type Llama2Tokenizer --tokenizer-model $(find)/t --pretrained-checkpoint $(find)/p --save $(find)/s")
+	for i, w := range c.Words {
+		c.Words[i].Open = strings.Contains(w.Text, "$")
+	}
+	if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range d.Paths() {
+		if v, _ := d.Get(p); strings.Contains(fmt.Sprint(v.Value), "$(") || strings.HasPrefix(p, "training.data.tokenizer") {
+			t.Errorf("%s = %v", p, v.Value)
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Name != "--data-path" && f.Verdict != draft.Unknown {
+			t.Errorf("%s %s: %s %s", f.Name, f.Value, f.Verdict, f.To)
+		}
+	}
+}
+
 // TestUnread: where an option is there and only a run knows its value, or whether
 // it is there, the job neither pins the release's default nor trains with it.
 func TestUnread(t *testing.T) {

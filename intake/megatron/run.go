@@ -240,6 +240,7 @@ func (r *reading) tokenizer() {
 		d.Remove(t + ".path")
 	}
 	if kind != "" && kind != "none" && !d.Has(t+".path") {
+		d.Withdraw(t, "no --tokenizer-model is known")
 		d.RemoveBlock(t)
 		return
 	}
@@ -277,6 +278,7 @@ func (r *reading) checkpoint() {
 	if path != "" && !d.Has(c+".interval") {
 		d.Note(c, "the launch saves at its end alone")
 	}
+	const whichRun = "which checkpoint is loaded is known only when the script runs"
 	load, from := r.given["load"], ""
 	if load != nil {
 		from = strings.TrimSuffix(load.first(), "/"+Kind)
@@ -285,8 +287,12 @@ func (r *reading) checkpoint() {
 	if load != nil {
 		first = before(load, path)
 	}
+	known := weights != nil && legalPath(weights.first()) && !weights.own
+	if weights != nil && !known {
+		d.Withdraw(start, whichRun)
+	}
 	switch {
-	case weights != nil && legalPath(weights.first()) && !weights.own:
+	case known:
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", weights.first())
 		r.reset()
@@ -301,7 +307,7 @@ func (r *reading) checkpoint() {
 			r.reset()
 		}
 	default:
-		d.Find(draft.Finding{Place: load.line, Name: load.name, Value: load.first(), Verdict: draft.Unknown, Why: "which checkpoint is loaded is known only when the script runs"})
+		d.Find(draft.Finding{Place: load.line, Name: load.name, Value: load.first(), Verdict: draft.Unknown, Why: whichRun})
 	}
 	if p := "training.logging.profile"; r.has("profile") {
 		r.unless(p+".start_step", int64(r.defaultOf("--profile-step-start", 10)))

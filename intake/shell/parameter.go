@@ -334,7 +334,7 @@ func (e *evaluator) formatted(words []text, line int) (text, bool) {
 // is known where they cut it.
 func ofPath(program string, words []text) (text, bool) {
 	for len(words) > 0 && (words[0].String() == "--" || program == "realpath" && strings.HasPrefix(words[0].String(), "-")) {
-		if s := words[0].String(); s != "--" && strings.Trim(s, "-emsqz") != "" {
+		if s := words[0].String(); s != "--" && strings.Trim(s, "-emsqzLP") != "" {
 			return nil, false
 		}
 		words = words[1:]

@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		{"part of what is known in front", "P=ab$X; run ${P:0:2} ${P:1:2} ${P: -1}", "run ab <${P:1:2}> <${P: -1}>"},
 		{"replaced", "x=a.b.cb; run ${x/b/X} ${x//[bc]/_} ${x/#a*./Y} ${x/%b/Z} ${x//./} ${x/\"*\"/Q} ${x/?b/}", "run a.X.cb a._.__ Ycb a.b.cZ abcb a.b.cb a.cb"},
 		{"indirect", "A_7b=4; S=7b; V=A_$S; B=(x y); run ${!V} ${!V:-9} ${!N} ${!B[@]}", "run 4 4 <${!N}> 0 1"},
-		{"paths", "P=/a/b/c.sh; run $(dirname $P) $(basename $P .sh) $(realpath /a/b/) $(dirname \"$X/y\") $(basename $X/y) $(dirname $0) $(realpath c) $(dirname c)", "run /a/b c /a/b <$X> y <$(dirname $0)> <$(realpath c)> ."},
+		{"paths", "P=/a/b/c.sh; run $(dirname $P) $(basename $P .sh) $(realpath /a/b/) $(dirname \"$X/y\") $(basename $X/y) $(dirname $0) $(realpath c) $(dirname c) $(realpath -eP /a/b)", "run /a/b c /a/b <$X> y <$(dirname $0)> <$(realpath c)> . /a/b"},
 		{"command that a condition adds to", "C=\"run a.py --a 1\"; if [ -n \"$W\" ]; then C=\"$C --w 2\"; else D=1; fi; [ -f p ] && C=\"prof -o x $C --p\"; $C; [ -f q ] && C=\"$C b.py\"; $C", "?prof ?-o ?x run a.py --a 1 ?--w ?2 ?--p\n<${C}>"},
 		{"and or", "[ -z \"$X\" ] && Y=1; true && Z=2; run ${Y:-0} $Z", "run <${Y}> 2"},
 		{"blank", "A=<your path> # x\nrun $A", "run <your_path>"},
