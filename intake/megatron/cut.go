@@ -15,13 +15,14 @@ import (
 
 // option is one option of the command line with its values.
 type option struct {
-	name   string // as written, but for underscores that stand for dashes
-	long   string // as the release spells it
-	values []shell.Word
-	line   draft.Place
-	open   bool // a value is known only when the script runs
-	own    bool // and is that of a variable which the script itself sets
-	maybe  bool // so is whether it is there
+	name    string // as written, but for underscores that stand for dashes
+	long    string // as the release spells it
+	values  []shell.Word
+	line    draft.Place
+	open    bool // a value is known only when the script runs
+	own     bool // and is that of a variable which the script itself sets
+	maybe   bool // so is whether it is there
+	unnamed bool // only a run knows its name, as of --$PRECISION
 }
 
 func (o *option) texts() []string {
@@ -53,7 +54,7 @@ func cut(file string, words []shell.Word) (before []shell.Word, options []option
 		_, err := strconv.ParseFloat(w.Text, 64)
 		switch {
 		case strings.HasPrefix(w.Text, "-") && err != nil && len(w.Text) > 1:
-			o := option{name: name, long: name, line: Place(file, w), maybe: w.Maybe}
+			o := option{name: name, long: name, line: Place(file, w), maybe: w.Maybe, unnamed: w.Open && strings.ContainsAny(name, "$`")}
 			if joined {
 				o.values, o.open, o.own = []shell.Word{{Text: value, File: w.File, Line: w.Line, Open: w.Open}}, w.Open, w.Own
 			}

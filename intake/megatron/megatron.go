@@ -177,6 +177,9 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	}
 	r.pretrain = slices.ContainsFunc(program, func(w shell.Word) bool { return strings.HasPrefix(path.Base(w.Text), "pretrain_") })
 	for i, w := range program {
+		if i == 0 && w.Open && behind(c) == 0 { // it may be the program with options of its own
+			r.unknownWord(w)
+		}
 		if i > 0 && w.Open && manyWords.MatchString(w.Text) && !strings.HasSuffix(w.Text, ".py") && !strings.HasPrefix(program[i-1].Text, "-") {
 			d.Find(draft.Finding{Place: Place(file, w), Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: "only a run knows which options of what starts the program it stands for"})
 		}
@@ -288,6 +291,13 @@ func (r *reading) option(o *option) {
 		most = entry.Count.Max
 	}
 	r.loose(o, most)
+	if o.unnamed && !ok {
+		r.unknownWord(shell.Word{Text: o.name, File: o.line.File, Line: o.line.Line})
+		return
+	}
+	if len(o.values) > 1 && strings.EqualFold(o.first(), "your") { // what templates say where a path belongs
+		o.values = []shell.Word{{Text: "<" + strings.Join(o.texts(), "_") + ">", File: o.values[0].File, Line: o.values[0].Line}}
+	}
 	if w, known := former()[o.name]; known && !ok {
 		result := unknown(conditional)
 		if !o.maybe || w.Left != "" {
@@ -355,7 +365,7 @@ func (r *reading) option(o *option) {
 	}
 	if read := readers()[o.long]; read != nil || class.Kind == schema.Job {
 		result := r.value(o, class.Argument)
-		if result.verdict == draft.Unknown {
+		if result.verdict == draft.Unknown && !result.noted {
 			r.unread[argument], r.unreadWords[argument] = true, o.first()
 		}
 		r.report(o, class.Argument, result)
@@ -444,6 +454,7 @@ type outcome struct {
 	verdict draft.Verdict
 	why     string
 	to      string // other arguments than the class's
+	noted   bool   // the job says it where it is, and asks for no argument
 }
 
 func unknown(why string) outcome { return outcome{verdict: draft.Unknown, why: why} }

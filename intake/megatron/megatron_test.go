@@ -328,6 +328,42 @@ func TestUnreadLabel(t *testing.T) {
 	}
 }
 
+// TestOpenWords: an option whose name only a run knows, and a word that stands for the
+// program with options of its own, may be any options, so that no default is taken of a
+// precision, and the job says so.
+func TestOpenWords(t *testing.T) {
+	for line, word := range map[string]string{
+		"torchrun pretrain_gpt.py --num-layers 4 --$PRECISION": "--$PRECISION",
+		"$TASK --num-layers 4":                                 "$TASK",
+	} {
+		d := draft.New()
+		c := command(line)
+		for i, w := range c.Words {
+			c.Words[i].Open = strings.Contains(w.Text, "$")
+		}
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		if d.Has("training.precision") || !slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return f.Name == word && f.Verdict == draft.Unknown }) {
+			t.Errorf("%s: %q, %v", line, d.Text("training.precision"), d.Findings)
+		}
+	}
+}
+
+// TestTemplates: words that a template has where a path belongs are none, and layers of a
+// fork's own module ask for no pattern.
+func TestTemplates(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --save your ckpt path --data-path your data path --tokenizer-model your tokenizer --spec mindspeed.spec layer_spec")
+	for _, p := range d.Paths() {
+		if v, _ := d.Get(p); strings.Contains(fmt.Sprint(v.Value), "your") {
+			t.Errorf("%s = %v", p, v.Value)
+		}
+	}
+	if slices.Contains(d.Asked(), "model.layer_pattern") || !d.Unsaid("model") {
+		t.Errorf("asked for %v", d.Asked())
+	}
+}
+
 // TestOpenPaths: a path that a command of the script makes stands in no job, and every option
 // that says one, or that means nothing without it, is named.
 func TestOpenPaths(t *testing.T) {

@@ -349,7 +349,9 @@ func (r *reading) spec(o *option) outcome {
 	if strings.Contains(strings.Join(o.texts(), " "), "stack_spec") {
 		return left("ndc names the layers of hybrid models itself")
 	}
-	return unknown("layers of a module of its own")
+	const why = "layers of a module of its own"
+	r.d.Note("model", draft.NotSaid+why+", "+strings.Join(o.texts(), " "))
+	return outcome{verdict: draft.Unknown, why: why, noted: true}
 }
 
 func (r *reading) duration(*option) outcome {
