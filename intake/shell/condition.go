@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,78 @@ func (e *evaluator) outcome(s *syntax.Stmt) truth {
 		return ok.not()
 	}
 	return ok
+}
+
+// defaulting is the outcome of a condition of an if that spells ${X:-default} in long: where
+// nobody sets X, the branch that sets it is its default, as it is in short.
+func (e *evaluator) defaulting(c *syntax.IfClause) truth {
+	var otherwise []*syntax.Stmt
+	if c.Else != nil && len(c.Else.Cond) == 0 {
+		otherwise = c.Else.Then
+	}
+	condition := c.Cond[len(c.Cond)-1]
+	if e.unset(condition, c.Then, otherwise) == yes {
+		return yes
+	}
+	if e.unset(condition, otherwise, c.Then) == no {
+		return no
+	}
+	return perhaps
+}
+
+// unset is the outcome of a condition as if variables that nobody sets were empty, where
+// some statements give one of these a value, or give one to what has that of such a
+// variable otherwise.
+func (e *evaluator) unset(condition *syntax.Stmt, stmts, otherwise []*syntax.Stmt) truth {
+	if e.certain || e.absent != nil || len(stmts) == 0 {
+		return perhaps
+	}
+	e.absent = map[string]bool{}
+	ok, absent := e.outcome(condition), e.absent
+	e.absent = nil
+	for _, a := range assignments(stmts) {
+		if absent[a.Name.Value] {
+			return ok
+		}
+		for _, o := range assignments(otherwise) {
+			if o.Name.Value == a.Name.Value && absent[copied(o.Value)] {
+				return ok
+			}
+		}
+	}
+	return perhaps
+}
+
+// assignments are those that stand among statements, and not in what these start.
+func assignments(stmts []*syntax.Stmt) (all []*syntax.Assign) {
+	for _, s := range stmts {
+		switch c := s.Cmd.(type) {
+		case *syntax.CallExpr:
+			if len(c.Args) == 0 {
+				all = append(all, c.Assigns...)
+			}
+		case *syntax.DeclClause:
+			all = append(all, c.Args...)
+		case *syntax.Block:
+			all = append(all, assignments(c.Stmts)...)
+		}
+	}
+	return slices.DeleteFunc(all, func(a *syntax.Assign) bool { return a.Name == nil || a.Naked })
+}
+
+// copied is the variable whose value alone a word has; "" for another word.
+func copied(w *syntax.Word) string {
+	if w == nil || len(w.Parts) != 1 {
+		return ""
+	}
+	part := w.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part = q.Parts[0]
+	}
+	if p, ok := part.(*syntax.ParamExp); ok && p.Param != nil && p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl {
+		return p.Param.Value
+	}
+	return ""
 }
 
 // both combines two outcomes by and, or by or.

@@ -190,7 +190,7 @@ func (e *evaluator) list(w *syntax.Word) ([]text, bool) {
 	if p.Excl {
 		return e.indices(p)
 	}
-	if p.Exp != nil && p.Exp.Op != syntax.AlternateUnset && p.Exp.Op != syntax.AlternateUnsetOrNull {
+	if p.Exp != nil && !alternate(p.Exp.Op) {
 		return nil, false
 	}
 	if p.Exp != nil { // ${a[@]+"${a[@]}"}
@@ -452,6 +452,9 @@ func (e *evaluator) parameter(p *syntax.ParamExp) text {
 	}
 	value, set := e.value(p)
 	switch {
+	case !set && e.absent != nil && (p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length || p.Exp != nil && alternate(p.Exp.Op)):
+		e.absent[p.Param.Value] = true
+		return text{}
 	case p.Length:
 		if v := e.state.variables[p.Param.Value]; set && wholeList(p.Index) && !v.loose && v.isList {
 			return known(strconv.Itoa(len(v.list)), line)
@@ -471,6 +474,11 @@ func (e *evaluator) parameter(p *syntax.ParamExp) text {
 		return value
 	}
 	return unknown(source(p), line)
+}
+
+// alternate reports ${X+y} and ${X:+y}.
+func alternate(op syntax.ParExpOperator) bool {
+	return op == syntax.AlternateUnset || op == syntax.AlternateUnsetOrNull
 }
 
 // missing reports an argument that the script is known not to be called with.

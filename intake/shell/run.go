@@ -29,6 +29,8 @@ type evaluator struct {
 	file    int  // that is evaluated, of script.Files from 1 on; 0: the script itself
 	over    bool // a bound was reached
 
+	absent map[string]bool // variables that are taken for empty, as nobody sets them; nil: none is
+
 	frames    []*frame // that return ends
 	returners map[syntax.Node]bool
 }
@@ -142,6 +144,9 @@ func (e *evaluator) binary(c *syntax.BinaryCmd) {
 		if c.Op == syntax.OrStmt {
 			wanted = no
 		}
+		if ok == perhaps && e.unset(c.X, []*syntax.Stmt{c.Y}, nil) == wanted {
+			ok = wanted
+		}
 		if ok == perhaps && !plainCommand(c.X) {
 			e.unsure(func() { e.stmt(c.Y) })
 		} else if ok == wanted || ok == perhaps && c.Op == syntax.AndStmt {
@@ -171,6 +176,9 @@ func (e *evaluator) condition(c *syntax.IfClause) {
 		ok := yes
 		if len(c.Cond) > 0 {
 			ok = e.outcome(c.Cond[len(c.Cond)-1])
+		}
+		if ok == perhaps && branches == nil {
+			ok = e.defaulting(c)
 		}
 		switch {
 		case ok == no:
