@@ -128,7 +128,7 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 	if in.checkOptions(&diags); diags.HasErrors() {
 		return nil, diags
 	}
-	all := append(slices.Clip(files), in.written()...)
+	all := in.rewritten(in.written())
 	order := make([]int, len(all)) // the place of each file's format
 	for i, f := range all {
 		if neox(f) {

@@ -125,6 +125,30 @@ func (in *intake) written() (all []File) {
 	return all
 }
 
+// rewritten are the files with the configurations that scripts write, which stand for
+// files of these names: a run reads what its script has written last.
+func (in *intake) rewritten(written []File) []File {
+	var all []File
+	for _, f := range in.files {
+		i := slices.IndexFunc(written, func(w File) bool {
+			_, to, _ := strings.Cut(w.Name, ":")
+			one, other := "/"+path.Clean(to), "/"+path.Clean(f.Name)
+			return strings.HasSuffix(one, other) || strings.HasSuffix(other, one)
+		})
+		if i < 0 {
+			all = append(all, f)
+			continue
+		}
+		script, _, _ := strings.Cut(written[i].Name, ":")
+		found := draft.Finding{Place: draft.Place{File: f.Name, Line: 1}, Name: path.Base(f.Name), Verdict: draft.Left, Why: script + " writes it, and what it writes is read"}
+		if !bytes.Equal(bytes.TrimSpace(f.Content), bytes.TrimSpace(written[i].Content)) {
+			found.Verdict, found.Why = draft.Unknown, script+" writes it before it starts the launch, and writes something else, which is read"
+		}
+		in.d.Find(found)
+	}
+	return append(all, written...)
+}
+
 // names reports a file that a script writes and that one of its commands, or another file
 // that it writes, goes by.
 func names(s *shell.Script, d shell.Document) bool {

@@ -757,6 +757,24 @@ func TestWritten(t *testing.T) {
 	}
 }
 
+// TestRewritten: of a configuration that a script writes, and that is given, too, what the
+// script writes counts, and the other is named where it says something else.
+func TestRewritten(t *testing.T) {
+	const written = "{\"zero_optimization\": {\"stage\": 2}}"
+	script := File{Name: "run.sh", Content: []byte("#!/bin/bash\ncat > $D/ds.json <<E\n" + written + "\nE\ndeepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config $D/ds.json\n")}
+	for content, want := range map[string]draft.Verdict{written: draft.Left, strings.Replace(written, "2", "3", 1): draft.Unknown} {
+		r, diags := Import([]File{script, {Name: "ds.json", Content: []byte(content)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Errorf("%s: %v", content, diags)
+			continue
+		}
+		named := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.File == "ds.json" && f.Verdict == want })
+		if !named || !strings.Contains(spaces.ReplaceAllString(string(r.Job), " "), "zero_stage = 2") {
+			t.Errorf("%s: %v\n%s", content, r.Findings, r.Job)
+		}
+	}
+}
+
 // TestNeoX: a configuration of GPT-NeoX is named, with the keys of DeepSpeed's in it
 // and with the comments and commas that its YAML bears.
 func TestNeoX(t *testing.T) {
