@@ -22,7 +22,7 @@ var foreignFile string
 // line of foreign.jsonl.
 type foreign struct {
 	Program string   `json:"program"`
-	Starts  string   `json:"starts"` // an expression for the words of a command that starts it
+	Starts  string   `json:"starts"` // an expression for the words of a command that starts it; "": one that is read does
 	Python  string   `json:"python"` // an expression for what a configuration in Python imports; "": it has none
 	Keys    []string `json:"keys"`   // of its YAML: one of them tells it from others
 	Give    string   `json:"give"`   // what says of its run what ndc reads
@@ -35,7 +35,9 @@ type foreign struct {
 var foreigners = sync.OnceValue(func() []foreign {
 	all := facts.Lines[foreign]("intake: foreign.jsonl", foreignFile)
 	for i := range all {
-		all[i].starts = regexp.MustCompile(all[i].Starts)
+		if all[i].Starts != "" {
+			all[i].starts = regexp.MustCompile(all[i].Starts)
+		}
 		if all[i].Python != "" {
 			all[i].python = regexp.MustCompile(all[i].Python)
 		}
@@ -92,7 +94,7 @@ func stranger(c shell.Command) *foreign {
 	}
 	line := strings.Join(words, " ")
 	for i, p := range foreigners() {
-		if p.starts.MatchString(line) {
+		if p.starts != nil && p.starts.MatchString(line) {
 			return &foreigners()[i]
 		}
 	}

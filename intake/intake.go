@@ -131,7 +131,7 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 	all := in.rewritten(in.written())
 	order := make([]int, len(all)) // the place of each file's format
 	for i, f := range all {
-		if neox(f) {
+		if neox(f) && strange(f) == "" {
 			order[i] = -1
 			unreadable(&diags, f, "It is a configuration of GPT-NeoX, which ndc neither reads nor writes. What ndc reads: "+known()+".")
 			continue
