@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/intake/tree"
 )
@@ -131,6 +133,42 @@ func (in *intake) overrides() (all []shell.Word) {
 	return all
 }
 
+// assigned is a word that sets an option of LLaMA-Factory.
+var assigned = regexp.MustCompile(`^[a-z][a-z_0-9]*=`)
+
+// trainerOptions are the options of the command that starts the Trainer with a file of them:
+// behind its program, with dashes or, as LLaMA-Factory takes them, without.
+func (in *intake) trainerOptions(f File) []settings.Option {
+	scripts := in.scripts()
+	for _, o := range in.files {
+		e := scripts[o.Name]
+		if e.script == nil || e.part {
+			continue
+		}
+		for _, c := range e.script.Commands {
+			words := commandLine(o.Name, c)
+			named := slices.IndexFunc(words, func(w settings.Word) bool {
+				return path.Base(w.Text) == path.Base(f.Name) || strings.HasSuffix(w.Text, "="+path.Base(f.Name)) || strings.HasSuffix(w.Text, "/"+path.Base(f.Name))
+			})
+			if named < 0 {
+				continue
+			}
+			program := slices.IndexFunc(words, func(w settings.Word) bool { return strings.HasSuffix(w.Text, ".py") })
+			if program < 0 {
+				program = named
+			}
+			options := slices.Clone(words[program+1:])
+			for i, w := range options {
+				if assigned.MatchString(w.Text) {
+					options[i].Text = "--" + w.Text
+				}
+			}
+			return settings.TrainerOptions(options)
+		}
+	}
+	return nil
+}
+
 // unread names the commands of a script whose programs have configurations that ndc does
 // not read.
 func (in *intake) unread(file string, commands []shell.Command) {
@@ -150,6 +188,10 @@ func (in *intake) unread(file string, commands []shell.Command) {
 		if p.Program == bridge && in.launch == megatron.Kind {
 			megatron.Started(in.d, file, c.Words)
 			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts Megatron-Bridge, whose printed configuration is read; overrides here count before that"})
+			continue
+		}
+		if in.trained {
+			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts " + p.Program + ", whose options are read; those here count before the file"})
 			continue
 		}
 		in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Unknown,

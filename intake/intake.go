@@ -71,6 +71,7 @@ var readers = []reader{
 	{name: "a configuration of TorchTitan, as TOML or as the framework prints it", is: isTorchTitan, read: readTorchTitan},
 	{name: "a configuration of DeepSpeed", is: isDeepSpeed, read: readDeepSpeed},
 	{name: "a configuration of accelerate for DeepSpeed", is: isAccelerate, read: readAccelerate},
+	{name: "options of transformers' Trainer, YAML of LLaMA-Factory or TRL, beside a configuration of DeepSpeed", is: isTrainer, read: readTrainer},
 	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
 	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
 	{name: "a recipe of Megatron-LM, YAML with ARGS or MODEL_ARGS, or of FlagScale", is: isRecipe, read: readRecipe},
@@ -79,13 +80,14 @@ var readers = []reader{
 
 // intake is one import.
 type intake struct {
-	o      Options
-	files  []File
-	d      *draft.Draft
-	launch string               // the backend that a file is for; ""
-	own    string               // the framework's version, in files that ndc wrote; ""
-	read   map[string]evaluated // the scripts, by the names of their files
-	asked  map[string]asked     // by directives of sbatch
+	o       Options
+	files   []File
+	d       *draft.Draft
+	launch  string               // the backend that a file is for; ""
+	trained bool                 // a file has the options of the Trainer
+	own     string               // the framework's version, in files that ndc wrote; ""
+	read    map[string]evaluated // the scripts, by the names of their files
+	asked   map[string]asked     // by directives of sbatch
 }
 
 // Import makes a job of files that describe one run together. With errors the
@@ -299,6 +301,32 @@ func readAccelerate(in *intake, f File) error {
 	in.launch = settings.DeepSpeedKind
 	settings.ReadAccelerate(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object(), alone)
 	return nil
+}
+
+// isTrainer reports options of the Trainer in YAML.
+func isTrainer(f File) bool {
+	switch path.Ext(f.Name) {
+	case ".yaml", ".yml":
+	default:
+		return false
+	}
+	n, err := tree.YAML(f.Content)
+	return err == nil && settings.IsTrainer(n.Object())
+}
+
+func readTrainer(in *intake, f File) error {
+	n, err := tree.YAML(f.Content)
+	if err != nil {
+		return err
+	}
+	switch {
+	case in.trained:
+		return errTwice
+	case in.launch != settings.DeepSpeedKind:
+		return errors.New("the configuration of DeepSpeed, or of accelerate for it, with which it is started has to be given, too")
+	}
+	in.trained = true
+	return settings.ReadTrainer(in.d, f.Name, n.Object(), in.trainerOptions(f)...)
 }
 
 func isRun(f File) bool {

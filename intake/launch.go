@@ -396,11 +396,11 @@ func isConfigured(w shell.Word) bool {
 }
 
 // batch is what TorchTitan makes of a batch that nothing says: that of one GPU for
-// every replica (train.py), which pipelines cut up.
+// every replica (train.py), which pipelines cut up. The Trainer has no other.
 func (in *intake) batch() {
 	const layout, global = "constraints.layout.", "training.global_batch_size"
 	d := in.d
-	if in.launch != settings.TorchTitanKind || d.Has(global) || slices.Contains(d.Asked(), global) {
+	if in.launch != settings.TorchTitanKind && !in.trained || d.Has(global) || slices.Contains(d.Asked(), global) {
 		return
 	}
 	gpus := d.Int("cluster.gpus_per_node")
@@ -408,6 +408,9 @@ func (in *intake) batch() {
 		gpus = gpusOf(in.o.Cluster)
 	}
 	parts := d.Int(layout+"tensor_parallel") * d.Int(layout+"context_parallel") * d.Int(layout+"pipeline_parallel")
+	if in.trained {
+		parts = max(d.Int(layout+"tensor_parallel"), 1)
+	}
 	local := d.Int(layout+"micro_batch_size") * max(d.Int(layout+"micro_batches"), 1)
 	if world := d.Int("cluster.nodes") * gpus; world > 0 && parts > 0 && world%parts == 0 && local > 0 {
 		d.Set(global, local*(world/parts), draft.Place{})
@@ -431,10 +434,10 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	for _, c := range s.Commands {
 		program := c.Words[max(slices.IndexFunc(c.Words, isProgram), 0):]
 		switch word, other, differ := megatron.Differ(program, read); {
-		case read == nil && settings.Launcher(in.d, file, commandLine(file, c)):
+		case read == nil && settings.Launcher(in.d, file, commandLine(file, c), in.trained):
 			read = program
 			in.loose(settings.Loose(commandLine(file, c)))
-		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c)):
+		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c), in.trained):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
 		}
 	}

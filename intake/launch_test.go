@@ -884,3 +884,52 @@ func TestTestData(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainerFile: options of the Trainer in a file of LLaMA-Factory or TRL fill in the
+// configuration of DeepSpeed beside it, those of the command line first, and a file that
+// trains something else than all weights on text is refused.
+func TestTrainerFile(t *testing.T) {
+	const common = "model_name_or_path: m\noutput_dir: o\nper_device_train_batch_size: 2\ngradient_accumulation_steps: 3\nlearning_rate: 1.0e-5\nmax_steps: 900\n"
+	const ds = `{"train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto", "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}}`
+	const accelerate = "distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 4\ndeepspeed_config:\n  zero_stage: 3\n"
+	for _, c := range []struct {
+		yaml, engine, script string
+		want                 []string
+	}{
+		{common + "finetuning_type: full\nstage: sft\ncutoff_len: 4096\nbf16: true\n", ds, "#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nllamafactory-cli train x/sft.yaml learning_rate=2e-5\n",
+			[]string{"learning_rate = 2e-5", "global_batch_size = 96", "recompute = \"full\"", "sequence_length = 4096", "zero_stage = 3", "precision = \"bf16\"", "steps = 900"}},
+		{common + "finetuning_type: full\ndisable_gradient_checkpointing: true\n", ds, "llamafactory-cli train sft.yaml --max_steps 7\n", []string{"recompute = \"none\"", "sequence_length = 2048", "steps = 7\n"}},
+		{common + "max_length: 8192\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs:\n  min_lr_rate: 0.1\n", accelerate, "accelerate launch --num_machines 2 --num_processes 16 sft.py --config sft.yaml --seed 7\n",
+			[]string{"global_batch_size = 96", "seed = 7", "nodes = 2", "schedule \"cosine\"", "minimum_learning_rate = 1e-6", "sequence_length = 8192"}},
+	} {
+		engine := File{Name: "ds.json", Content: []byte(c.engine)}
+		if c.engine == accelerate {
+			engine.Name = "zero3.yaml"
+		}
+		r, diags := Import([]File{{Name: "sft.yaml", Content: []byte(c.yaml)}, engine, {Name: "run.sh", Content: []byte("#!/bin/bash\n" + c.script)}}, Options{})
+		if diags.HasErrors() {
+			t.Errorf("%s: %v", c.yaml, diags)
+			continue
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		for _, want := range c.want {
+			if !strings.Contains(job, want) {
+				t.Errorf("%s: no %q in\n%s", c.script, want, r.Job)
+			}
+		}
+		if c.engine == accelerate && strings.Contains(job, "recompute") {
+			t.Errorf("a default of the Trainer is pinned, which TRL has otherwise:\n%s", r.Job)
+		}
+	}
+	for yaml, want := range map[string]string{
+		common + "finetuning_type: lora\n": "line 7: finetuning_type lora", common + "stage: sft\n": "trains adapters", common + "beta: 0.1\n": "model of reference", common + "use_peft: true\n": "use_peft true",
+	} {
+		_, diags := Import([]File{{Name: "sft.yaml", Content: []byte(yaml)}, {Name: "ds.json", Content: []byte(ds)}}, Options{})
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s: %v, want %s", yaml, diags, want)
+		}
+	}
+	if _, diags := Import([]File{{Name: "sft.yaml", Content: []byte(common)}}, Options{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, "the configuration of DeepSpeed") {
+		t.Errorf("without a configuration of DeepSpeed: %v", diags)
+	}
+}

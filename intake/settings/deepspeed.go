@@ -114,6 +114,9 @@ func (r *reading) unsaidOfSchedule() {
 // is not known.
 func (r *reading) floor(ratio float64, at draft.Place) bool {
 	rate, known := r.given["optimizer.params.lr"].Float()
+	if !known {
+		rate, known = r.given["learning_rate"].Float() // of the Trainer
+	}
 	if low := math.Round(rate*ratio*1e15) / 1e15; known && low > 0 {
 		r.d.Set("training.schedule.minimum_learning_rate", low, at)
 	}
@@ -211,13 +214,13 @@ func device(r *reading, k key, u *rule) outcome {
 
 // Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, of accelerate's
 // or, before the Trainer of transformers, of torchrun. It names what the training script
-// alone understands.
-func Launcher(d *draft.Draft, file string, command []Word) bool {
+// alone understands, unless a file has its options (trained).
+func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	words, places := make([]string, len(command)), make([]draft.Place, len(command))
 	for i, w := range command {
 		words[i], places[i] = w.Text, w.At
 	}
-	trainer := Trainer(d, file, command)
+	trainer := trained || Trainer(d, file, command)
 	start, script := -1, false
 	var unknown []string
 	var machines, ranks int64

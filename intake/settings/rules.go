@@ -28,6 +28,8 @@ type rule struct {
 	Left     string         `json:"left"`     // why a job has nothing to say of it
 	Refused  string         `json:"refused"`  // why no job can say it, or no other of the values
 	Now      string         `json:"now"`      // the key's later name
+	Only     []string       `json:"only"`     // values with which the file is one that is read
+	Other    string         `json:"other"`    // why a file with another value is none
 	Default  any            `json:"default"`  // what the argument is where nothing is said
 	Source   string         `json:"source"`   // where the framework says so
 }

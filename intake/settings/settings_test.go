@@ -135,7 +135,7 @@ func TestDeepSpeed(t *testing.T) {
 	if last.Name != "autotuning.enabled" || last.Line != 9 || last.Verdict != draft.Unknown {
 		t.Errorf("%+v", last)
 	}
-	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1")) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
+	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), false) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
 	}
 }
@@ -474,7 +474,7 @@ func TestTrainer(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", "", n.Object())
-		Launcher(d, "run.sh", words(line))
+		Launcher(d, "run.sh", words(line), false)
 		unknown := []string{}
 		for _, f := range d.Findings {
 			if f.Verdict == draft.Unknown {
@@ -509,7 +509,7 @@ func TestTrainerSchedule(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", "", n.Object())
-		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+c.options))
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+c.options), false)
 		got := fmt.Sprintf("%s %s %d", d.Text("training.schedule"), d.Text("training.optimizer"), d.Int("training.schedule.warmup_steps"))
 		for _, name := range []string{"lr_scheduler_type", "optim", "warmup_ratio"} {
 			for _, f := range d.Findings {
@@ -541,7 +541,7 @@ func TestTrainerFills(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", c.version, n.Object())
-		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+options))
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+options), false)
 		passed := []string{}
 		for _, f := range d.Findings {
 			if f.Verdict == draft.Left && f.File == "run.sh" && f.Name != "deepspeed" {

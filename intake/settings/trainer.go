@@ -1,12 +1,15 @@
 package settings
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/tree"
 )
 
 // Trainer reads a command that starts the Trainer of Hugging Face's transformers with
@@ -17,13 +20,73 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 	if script < 0 {
 		return false
 	}
-	options := trainerOptions(words[script+1:])
+	options := TrainerOptions(words[script+1:])
 	has := func(path string) bool {
 		return slices.ContainsFunc(options, func(o Option) bool { return o.key.path == path })
 	}
 	if !has("deepspeed") && !has("deepspeed_config") || !has("output_dir") {
 		return false
 	}
+	fill(d, file, nil, options)
+	return true
+}
+
+// IsTrainer reports a file of options of the Trainer, as LLaMA-Factory and TRL are started
+// with.
+func IsTrainer(o tree.Object) bool {
+	_, saves := o.Find("output_dir")
+	_, batch := o.Find("per_device_train_batch_size")
+	return saves && batch
+}
+
+// ReadTrainer reads such a file beside the configuration of DeepSpeed, before which options
+// of the command line count. It is an error where something else is trained than all weights
+// on text.
+func ReadTrainer(d *draft.Draft, file string, root tree.Object, options ...Option) error {
+	for _, m := range root {
+		u := rulesOf("trainer.jsonl").of(m.Key)
+		if u == nil || u.Other == "" || slices.Contains(u.Only, word(m.Node)) {
+			continue
+		}
+		if i := slices.IndexFunc(options, func(o Option) bool { return o.key.path == m.Key }); i < 0 || !slices.Contains(u.Only, word(options[i].key.Node)) {
+			return fmt.Errorf("line %d: %s %s: %s", m.Line, m.Key, word(m.Node), u.Other)
+		}
+	}
+	if _, factory := root.Find("stage"); factory {
+		if _, said := root.Find("finetuning_type"); !said {
+			return errors.New("LLaMA-Factory trains adapters where no finetuning_type is said, and ndc plans the training of all weights")
+		}
+	}
+	fill(d, file, root, options)
+	said := func(name string) (tree.Node, bool) {
+		if i := slices.IndexFunc(options, func(o Option) bool { return o.key.path == name }); i >= 0 {
+			return options[i].key.Node, true
+		}
+		return root.Find(name)
+	}
+	const recompute, rate, length = "constraints.layout.recompute", optimizerOf + ".learning_rate", "model.sequence_length"
+	if _, factory := said("finetuning_type"); factory { // its defaults: hparams/model_args.py, data_args.py
+		d.Set(recompute, "full", draft.Place{})
+		if off, _ := said("disable_gradient_checkpointing"); word(off) == "true" {
+			d.Set(recompute, "none", draft.Place{})
+		}
+		d.Default(length, int64(2048), draft.Place{})
+		return nil
+	}
+	// Programs on top of the Trainer have defaults of their own, as TRL does.
+	if _, ok := said("gradient_checkpointing"); !ok {
+		d.Remove(recompute)
+	}
+	if _, ok := said("learning_rate"); !ok {
+		d.Remove(rate)
+		d.Ask(rate)
+	}
+	d.Ask(length)
+	return nil
+}
+
+// fill reads options of the Trainer over a configuration of DeepSpeed that was read before.
+func fill(d *draft.Draft, file string, root tree.Object, options []Option) {
 	configured := map[string]draft.Value{} // by the configuration, which was read before
 	for _, path := range []string{scheduleOf, optimizerOf} {
 		if v, ok := d.Get(path); ok && v.Line > 0 {
@@ -40,7 +103,7 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 			settled[optimizerOf+name] = v
 		}
 	}
-	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("trainer.jsonl"), strange: "an option of the training script, which ndc does not know"}).read(d, file, nil, options...)
+	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("trainer.jsonl"), strange: "an option of the training script, which ndc does not know"}).read(d, file, root, options...)
 	for name, u := range r.rules {
 		if _, given := r.given[name]; u.Default != nil && !given {
 			d.Default(u.Argument, typed(u.Argument, u.Default), draft.Place{})
@@ -64,7 +127,6 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 		d.Set(path, v.Value, v.Place)
 	}
 	r.warmup(configured[scheduleOf].Value != nil)
-	return true
 }
 
 // Arguments that a configuration of DeepSpeed says before the Trainer does, also where it
@@ -109,8 +171,8 @@ func (r *reading) ruling(name string, v draft.Verdict, to, why string) {
 	}
 }
 
-// trainerOptions are the options of a command as keys: --bf16 True, --bf16, --lr=1.
-func trainerOptions(words []Word) []Option {
+// TrainerOptions are the options of a command as keys: --bf16 True, --bf16, --lr=1.
+func TrainerOptions(words []Word) []Option {
 	var all []Option
 	for _, o := range spelledOptions(words) {
 		kind := "float"
