@@ -44,6 +44,13 @@ func (r *reading) recompute() {
 	if r.has("recompute_activations") { // arguments.py: whatever granularity is said
 		r.set(layout+"recompute", "selective")
 	}
+	if o := r.given["activations_checkpoint_method"]; o != nil {
+		d.Set(layout+"recompute", "full", r.at(o.line))
+	}
+	if r.has("activations_checkpoint_method") || r.has("checkpoint_activations") { // each layer by itself, where nothing else is said
+		r.unless(layout+"recompute_method", "uniform")
+		r.unless(layout+"recompute_layers", int64(1))
+	}
 	r.unless(layout+"recompute", "none")
 	if d.Text(layout+"recompute") != "selective" {
 		d.Remove(layout + "recompute_modules")

@@ -364,6 +364,26 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestFormerRecompute: switches of earlier releases recompute every layer by itself, unless
+// others of theirs say how many together.
+func TestFormerRecompute(t *testing.T) {
+	for options, want := range map[string]string{
+		"":                         "none  0",
+		"--checkpoint-activations": "full uniform 1",
+		"--checkpoint-activations --checkpoint-num-layers 2":                             "full uniform 2",
+		"--activations-checkpoint-method uniform":                                        "full uniform 1",
+		"--activations-checkpoint-method block --activations-checkpoint-num-layers 5":    "full block 5",
+		"--activations-checkpoint-num-layers 5":                                          "none  0",
+		"--recompute-granularity full --recompute-method block --recompute-num-layers 3": "full block 3",
+	} {
+		const layout = "constraints.layout.recompute"
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
+		if got := fmt.Sprint(d.Text(layout), " ", d.Text(layout+"_method"), " ", d.Int(layout+"_layers")); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestOpenPaths: a path that a command of the script makes stands in no job, and every option
 // that says one, or that means nothing without it, is named.
 func TestOpenPaths(t *testing.T) {
