@@ -54,6 +54,20 @@ func TestTrials(t *testing.T) {
 	})
 }
 
+// TestReplicas trains MiCS in the last release that has it, whose stage 3 goes by
+// the groups that parameters name: ranks of the second replica must take part.
+func TestReplicas(t *testing.T) {
+	version := "0.19.6"
+	python, root := environment(t, version), t.TempDir()
+	all := slices.DeleteFunc(legal(t, version, slices.Concat(denseTrials(), stateTrials())), func(c trial) bool {
+		return c.name != "ref" && c.name != "mics-w4"
+	})
+	for _, c := range all {
+		write(t, root, version, c)
+	}
+	judge(t, version, all, run(t, python, root))
+}
+
 // trials are what a release is asked to train: everything that it has.
 func trials(version string) []trial {
 	all := slices.Concat(denseTrials(), halfTrials(), stateTrials(), expertTrials(), modelTrials(version), tensorTrials())

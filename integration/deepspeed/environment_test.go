@@ -32,6 +32,7 @@ func environment(t *testing.T, version string) string {
 var asked = map[string]string{
 	"TestConfigurations":      "configurations of small jobs, read",
 	"TestTrials":              "small jobs trained on CPU, layouts",
+	"TestReplicas":            "sharding within replicas, trained on CPU in its last release",
 	"TestData":                "small jobs trained on CPU, data formats",
 	"TestHuggingFace":         "small jobs trained on CPU, from Hugging Face weights",
 	"TestResume":              "small jobs stopped and resumed on CPU",

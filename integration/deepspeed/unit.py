@@ -266,6 +266,15 @@ class Initialization(unittest.TestCase):
         self.assertEqual([n for n in back + others if model.RESIDUAL.search("model." + n)], back)
 
 
+class Replicas(unittest.TestCase):
+    def test_parameters_name_the_group_of_their_shards(self):
+        layer = torch.nn.Linear(2, 2)
+        for parameter in layer.parameters():
+            parameter.ds_process_group, parameter.comm = "all", SimpleNamespace(param_shard_group="half")
+        model.name_groups(layer)
+        self.assertEqual({p.ds_process_group for p in layer.parameters()}, {"half"})
+
+
 class Balance(unittest.TestCase):
     def test_balanced_is_one(self):
         logits = torch.eye(4).repeat(5, 1) * 20  # every expert chosen by a quarter of the tokens

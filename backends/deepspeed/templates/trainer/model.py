@@ -40,6 +40,8 @@ def start(run):
     if run.layout.zero_stage == 3 and run.layout.expert_parallel == 1:
         leaves(model, run.model.leaf_modules)
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers() if buffer.dtype == torch.float32}
+    if run.layout.mics:
+        name_groups(model)
     engine, *_ = deepspeed.initialize(model=model, model_parameters=parameter_groups(model, run),
                                       config=run.deepspeed_config, mpu=ulysses(model, run))
     untouched(getattr(engine.optimizer, "optimizer", engine.optimizer))
@@ -48,6 +50,13 @@ def start(run):
         shared.part(engine.module)
     mend_loading(engine, run.layout)
     return engine
+
+
+def name_groups(model):
+    """Let every parameter name the group that it is sharded over. MiCS leaves all ranks there, and from 0.19.3 on stage 3 goes by it:
+    ranks behind the first group take their shards for empty, drop the gradients and stay away from the sum over replicas."""
+    for parameter in model.parameters():
+        parameter.ds_process_group = parameter.comm.param_shard_group
 
 
 @torch.no_grad()
