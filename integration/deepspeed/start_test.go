@@ -35,7 +35,10 @@ func TestHuggingFace(t *testing.T) {
 			{name: "zero3", ranks: 2, layout: zero(3), change: from, same: "ref", tolerance: exact},
 			{name: "autotp", ranks: 2, change: from, same: "ref", tolerance: exact,
 				layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }},
+			{name: "mics", ranks: 4, change: from, same: "ref", tolerance: exact,
+				layout: func(l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }},
 		}
+		all = legal(t, version, all)
 		others := []trial{
 			{name: "deeper", ranks: 1, layout: zero(1), change: func(j *job.Job) { from(j); j.Model.Layers = 5 }},
 			{name: "shallower", ranks: 2, layout: zero(3), change: func(j *job.Job) { from(j); j.Model.Layers = 3 }},

@@ -124,8 +124,22 @@ def placement(run):
         return torch.device("cpu")
     if run.layout.zero_stage < 3:
         return torch.device(get_accelerator().current_device_name())
-    init = deepspeed.zero.MiCS_Init if run.layout.mics else deepspeed.zero.Init
-    return init(config_dict_or_path=run.deepspeed_config)
+    return sharded_init(run.layout)(config_dict_or_path=run.deepspeed_config)
+
+
+def sharded_init(layout):
+    return deepspeed.zero.MiCS_Init if layout.mics else deepspeed.zero.Init
+
+
+@contextlib.contextmanager
+def zero_init(init):
+    """What transformers shards with, which knows one alone."""
+    before = deepspeed.zero.Init
+    deepspeed.zero.Init = init
+    try:
+        yield
+    finally:
+        deepspeed.zero.Init = before
 
 
 def cut(layout):
@@ -150,7 +164,8 @@ def from_huggingface(run):
         # Of weights that it shards, transformers does not say what it leaves out; tied ones it would compare.
         _, read = read_weights(run, tied=False, device_map="meta")
         sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
-        model = pretrained(run, read["unexpected_keys"])
+        with zero_init(sharded_init(run.layout)):
+            model = pretrained(run, read["unexpected_keys"])
         del sharding
         return model, None
     model = empty(run, torch.device("cpu"))
