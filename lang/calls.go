@@ -42,7 +42,8 @@ func IsArchive(name string) bool {
 	return false
 }
 
-// Calls lists the module blocks of a file, or of all *.hcl files of a folder.
+// Calls lists the module blocks of a file, or of all *.hcl files of a folder, each name
+// once: several files may have the same block.
 func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
 	var calls []Call
 	blocks, diags := blocksOf(fsys, name)
@@ -56,13 +57,22 @@ func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
 			c.Source = written(b, "source", &c.At, &diags)
 			c.VersionAt = c.At
 			c.Version = written(b, "version", &c.VersionAt, &diags)
-			if wrong == len(diags) {
+			same := func(o Call) bool { return o.Name == c.Name }
+			switch i := slices.IndexFunc(calls, same); {
+			case wrong < len(diags):
+			case i < 0:
 				calls = append(calls, c)
+			case calls[i].Source != c.Source || calls[i].Version != c.Version:
+				diags.Error(DuplicateBlock, rangeOf(b.DefRange()), summaries[DuplicateBlock], fmt.Sprintf("module %q is already defined at %s:%d. %s",
+					c.Name, calls[i].At.Filename, calls[i].At.Start.Line, otherCall))
 			}
 		}
 	}
 	return calls, diags
 }
+
+// otherCall says what is wrong with a second module block of a name.
+const otherCall = "Several files of a folder may have the same module block; this one says something else. Give it another name, or make the two alike."
 
 // Declares reports whether a file, or an *.hcl file of a folder, has a variable block of
 // a name. Files that cannot be read declare nothing.

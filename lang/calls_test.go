@@ -16,6 +16,9 @@ func TestCalls(t *testing.T) {
 		"jobs/b.hcl":         {Data: []byte("module \"sites\" {\n  source = \"../sites//alps\"\n}\nmodule \"here\" {\n  source = \"./x.tgz\"\n}\n")},
 		"jobs/ndc.lock.hcl":  {Data: []byte("module \"locked\" {\n  source = \"x\"\n}\n")},
 		"jobs/c.ndctest.hcl": {Data: []byte("module \"test\" {\n  source = \"x\"\n}\n")},
+		"jobs/d.hcl":         {Data: []byte("# the same, for who reads this file alone\nmodule \"base\" {\n  source  = \"git::https://example.org/m.git//pretrain\"\n  version = \"~> 2.1\"\n}\n")},
+		"two/a.hcl":          {Data: []byte("module \"a\" {\n  source = \"./x.tgz\"\n}\n")},
+		"two/b.hcl":          {Data: []byte("module \"a\" {\n  source = \"./y.tgz\"\n}\n")},
 		"wrong.hcl":          {Data: []byte("module \"a\" {\n  source = \"x-${var.y}\"\n}\n")},
 	}
 	got, diags := Calls(files, "jobs")
@@ -33,6 +36,9 @@ func TestCalls(t *testing.T) {
 		t.Errorf("%s in %s", folder, root)
 	}
 	if got, diags := Calls(files, "jobs/b.hcl"); len(got) != 2 || len(diags) > 0 {
+		t.Errorf("%v, %v", got, diags)
+	}
+	if got, diags := Calls(files, "two"); len(got) != 1 || len(diags) != 1 || diags[0].ID != DuplicateBlock || diags[0].Range.Filename != "two/b.hcl" {
 		t.Errorf("%v, %v", got, diags)
 	}
 	for _, name := range []string{"wrong.hcl", "nowhere"} {

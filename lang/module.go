@@ -1,7 +1,7 @@
 package lang
 
 import (
-	"bytes"
+	"maps"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -96,7 +96,7 @@ func (m *module) collectLocals(b *hclsyntax.Block) {
 
 func (m *module) addNode(n *node, b *hclsyntax.Block) {
 	if first := m.node(n.path); first != nil {
-		if b.Type != "module" || !m.sameText(b, first.block) {
+		if b.Type != "module" || !m.alike(b, first.block) {
 			m.duplicateNamed(b, first.block)
 		}
 		return
@@ -119,17 +119,24 @@ func (m *module) add(n *node) {
 }
 
 func (m *module) duplicateNamed(b, first *hclsyntax.Block) {
-	at := first.DefRange()
-	m.fail(DuplicateBlock, rangeOf(b.DefRange()), "%s %q is already defined at %s:%d. Names are unique over all files of a folder.",
-		b.Type, b.Labels[0], at.Filename, at.Start.Line)
+	at, why := first.DefRange(), "Names are unique over all files of a folder."
+	if b.Type == "module" {
+		why = otherCall
+	}
+	m.fail(DuplicateBlock, rangeOf(b.DefRange()), "%s %q is already defined at %s:%d. %s", b.Type, b.Labels[0], at.Filename, at.Start.Line, why)
 }
 
-// sameText reports whether two blocks are written alike: what several files of
-// a folder use, each of them may call, so that it can be read alone.
-func (m *module) sameText(a, b *hclsyntax.Block) bool {
-	text := func(b *hclsyntax.Block) []byte {
-		r := b.Range()
-		return hclwrite.Format(m.files[r.Filename][b.OpenBraceRange.Start.Byte:b.CloseBraceRange.End.Byte])
+// alike reports whether two blocks say the same, in whatever order and with whatever
+// comments: what several files of a folder use, each of them may call, so that it can be
+// read alone.
+func (m *module) alike(a, b *hclsyntax.Block) bool {
+	said := func(b *hclsyntax.Block) map[string]string {
+		values := map[string]string{}
+		for name, attribute := range b.Body.Attributes {
+			r := attribute.Expr.Range()
+			values[name] = string(hclwrite.Format(m.files[r.Filename][r.Start.Byte:r.End.Byte]))
+		}
+		return values
 	}
-	return bytes.Equal(text(a), text(b))
+	return len(a.Body.Blocks)+len(b.Body.Blocks) == 0 && maps.Equal(said(a), said(b)) // it has no blocks
 }
