@@ -41,7 +41,11 @@ func (c *checker) calibration(p parts) {
 	}
 	read, err := calibration.Read(name, text, model, gpu.Name, gpu.Catalog)
 	if err != nil {
-		c.fail(InvalidCalibration, s.Range, "%s cannot be used: %v. Write it with ndc calibrate, from runs on this machine.", name, err)
+		help := "Write it with ndc calibrate, from runs on this machine."
+		if s.Origin == job.FromSite {
+			help += " A site's is for the clusters of all its jobs; where they are of several kinds, each cluster names its own, and the site none."
+		}
+		c.fail(InvalidCalibration, s.Range, "%s cannot be used: %v. %s", name, err, help)
 		return
 	}
 	c.job.Cluster.Calibration = read
