@@ -266,6 +266,23 @@ func TestForks(t *testing.T) {
 	}
 }
 
+// TestMindSpeed: options of MindSpeed say what they say, and those that no job says leave
+// open what Megatron-LM's default would pin.
+func TestMindSpeed(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --num-layers 62 --hidden-size 64 --num-attention-heads 16 --num-experts 64 --moe-router-topk 6 --moe-ffn-hidden-size 32 --pipeline-model-parallel-size 2 "+
+		"--first-k-dense-replace 3 --n-shared-experts 2 --multi-latent-attention --kv-lora-rank 16 --qk-nope-head-dim 96 --qk-rope-head-dim 32 "+
+		"--context-parallel-size 2 --context-parallel-algo ulysses_cp_algo --noop-layers 61 --swap-optimizer --recompute-activation-function")
+	for path, want := range map[string]any{
+		"model.moe.first_dense_layers": int64(3), "model.moe.shared_experts": int64(2), "model.mla.qk_nope_head_dim": int64(96), "model.mla.qk_rope_head_dim": int64(32),
+		"execution.context_parallel_type": "ulysses", "constraints.layout.pipeline_parallel": int64(2),
+		"constraints.layout.stage_layers": nil, "execution.offload.optimizer": nil, "constraints.layout.recompute": nil,
+	} {
+		if v, _ := d.Get(path); v.Value != want {
+			t.Errorf("%s = %v, want %v", path, v.Value, want)
+		}
+	}
+}
+
 // TestUnderscores: a program on top of Megatron-LM that spells its options with underscores,
 // and gives switches truth values, is read as Megatron-LM's; one of another kind is not.
 func TestUnderscores(t *testing.T) {
