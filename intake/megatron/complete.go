@@ -39,8 +39,7 @@ func (r *reading) complete() {
 // elsewhere takes back what only the release's defaults say of a model that is said
 // elsewhere: in a checkpoint, or by an option of a program on top of Megatron-LM.
 func (r *reading) elsewhere() {
-	says := r.words["--num-layers"] || r.words["--hidden-size"]
-	if r.d.Has("model.layers") || r.d.Has("model.hidden_size") || !r.words["--use-checkpoint-args"] && (says || r.pretrain) {
+	if !r.isElsewhere() {
 		return
 	}
 	for _, path := range r.d.Paths() {
@@ -48,6 +47,12 @@ func (r *reading) elsewhere() {
 			r.d.Remove(path)
 		}
 	}
+}
+
+// isElsewhere reports a model that is said so.
+func (r *reading) isElsewhere() bool {
+	says := r.words["--num-layers"] || r.words["--hidden-size"]
+	return !r.d.Has("model.layers") && !r.d.Has("model.hidden_size") && (r.words["--use-checkpoint-args"] || !says && !r.pretrain)
 }
 
 // follow are the arguments that say nothing without another one.
@@ -189,6 +194,13 @@ func (r *reading) hybrid() {
 		"model.delta_net": {"G", "--linear-"},
 	} {
 		if !strings.Contains(pattern, kind.letter) {
+			if r.foreign && slices.ContainsFunc(d.Paths(), func(p string) bool {
+				v, _ := d.Get(p)
+				return v.Line > 0 && strings.HasPrefix(p, block+".")
+			}) { // layers of the fork's own module, which has them somewhere
+				d.Ask("model.layer_pattern")
+				continue
+			}
 			d.RemoveBlock(block)
 			continue
 		}
@@ -270,9 +282,11 @@ func (r *reading) experts() {
 			d.Note("model", draft.NotSaid+"experts, whose number is not read")
 		}
 		d.RemoveBlock(moe)
-		d.Remove("execution.moe_dispatcher")
-		d.Remove("constraints.layout.expert_parallel")
-		d.Remove("constraints.layout.expert_tensor_parallel")
+		for _, path := range []string{"execution.moe_dispatcher", "constraints.layout.expert_parallel", "constraints.layout.expert_tensor_parallel"} {
+			if v, _ := d.Get(path); v.Line == 0 || !r.isElsewhere() { // it says how experts are spread that another file has
+				d.Remove(path)
+			}
+		}
 		return
 	}
 	if width := d.Int("model.ffn_hidden_size"); width > 0 {
@@ -344,7 +358,7 @@ func (r *reading) balance() {
 		d.Note(router, "not said: an aux_loss over the batch beside the bias")
 		d.Remove(router + ".aux_coefficient")
 	case biased && kind == "none":
-		d.Remove(router + ".aux_coefficient")
+		d.Leave(router+".aux_coefficient", "the launch has no balancing loss")
 	case !biased && weight == 0:
 		r.set(router+".balance", "none")
 		d.Remove(router + ".aux_coefficient")
@@ -430,6 +444,12 @@ func (r *reading) pipeline() {
 		return
 	}
 	layers := d.Int("model.layers")
+	if layers <= 0 && (r.has("num_layers_per_virtual_pipeline_stage") || r.has("decoder_first_pipeline_num_layers") || r.has("decoder_last_pipeline_num_layers")) {
+		const why = "how many layers the model has is not known: give the file that says it, too"
+		d.Withdraw(layout+"virtual_pipeline", why)
+		d.Withdraw(layout+"stage_layers", why)
+		return
+	}
 	if o := r.given["num_layers_per_virtual_pipeline_stage"]; o != nil {
 		if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil && n > 0 && layers > 0 {
 			r.set(layout+"virtual_pipeline", max((layers+r.counted("embedding")+r.counted("loss"))/stages/n, 1))

@@ -43,6 +43,7 @@ type reading struct {
 	// unreadWords are their words, where the option has one whatever a run knows.
 	unreadWords map[string]string
 	trains      string  // the architecture that the program trains, where it is none of the language's; ""
+	foreign     bool    // layers are those of a fork's own module
 	rampTokens  float64 // after which the batch has grown, where the launch says tokens
 }
 

@@ -384,6 +384,28 @@ func TestFormerRecompute(t *testing.T) {
 	}
 }
 
+// TestModelElsewhere: of a model that another file describes, the launch still says how its
+// experts are spread; how its layers lie on stages goes with their number, and is named.
+func TestModelElsewhere(t *testing.T) {
+	const layout = "constraints.layout."
+	d := launched(t, "train.py --actor-num-nodes 16 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 --decoder-last-pipeline-num-layers 13 --expert-model-parallel-size 32 --moe-token-dispatcher-type alltoall")
+	if d.Int(layout+"expert_parallel") != 32 || d.Text("execution.moe_dispatcher") == "" || d.Has(layout+"virtual_pipeline") || d.Has(layout+"pipeline_schedule") {
+		t.Errorf("%v", d.Paths())
+	}
+	if i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--decoder-last-pipeline-num-layers" }); d.Findings[i].Verdict != draft.Unknown {
+		t.Errorf("%+v", d.Findings[i])
+	}
+	if d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 --expert-model-parallel-size 1"); d.Has(layout + "expert_parallel") {
+		t.Error("a dense model has experts")
+	}
+	for options, want := range map[string]bool{"": false, " --linear-key-head-dim 256": true} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 --spec fork.spec layer_spec"+options)
+		if slices.Contains(d.Asked(), "model.layer_pattern") != want || d.HasBlock("model.delta_net") != want {
+			t.Errorf("%q: %v", options, d.Asked())
+		}
+	}
+}
+
 // TestOpenPaths: a path that a command of the script makes stands in no job, and every option
 // that says one, or that means nothing without it, is named.
 func TestOpenPaths(t *testing.T) {

@@ -350,6 +350,7 @@ func (r *reading) spec(o *option) outcome {
 		return left("ndc names the layers of hybrid models itself")
 	}
 	const why = "layers of a module of its own"
+	r.foreign = true
 	r.d.Note("model", draft.NotSaid+why+", "+strings.Join(o.texts(), " "))
 	return outcome{verdict: draft.Unknown, why: why, noted: true}
 }
