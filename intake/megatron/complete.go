@@ -152,6 +152,7 @@ func (r *reading) attention() {
 		r.d.Remove("model.mla")
 		r.d.Remove("model.qk_norm")
 		r.d.Remove("model.head_dim")
+		r.d.Leave("model.qkv_bias", "latent attention has its projections without") // multi_latent_attention.py
 		if r.d.Remove("model.kv_heads"); r.d.Int("model.attention_heads") > 0 {
 			r.set("model.kv_heads", r.d.Int("model.attention_heads"))
 		}

@@ -156,7 +156,12 @@ func (r *reading) loose(o *option, most int) {
 
 // isLoose reports a word that may stand for options: argparse reads them from @FILE where
 // a program lets it.
-func (r *reading) isLoose(w shell.Word) bool { return w.Open || strings.HasPrefix(w.Text, "@") }
+func (r *reading) isLoose(w shell.Word) bool {
+	return w.Open && !below.MatchString(w.Text) || strings.HasPrefix(w.Text, "@")
+}
+
+// below is a file or folder of one that a variable names, and so no options.
+var below = regexp.MustCompile(`^\$(\w+|\{\w+\})/[^$]*$`)
 
 // manyWords are those that hardly are one value of a list of values: the script's arguments,
 // what a command prints, and variables that are named as options are.

@@ -384,6 +384,17 @@ func TestFormerRecompute(t *testing.T) {
 	}
 }
 
+// TestLatentBiases: latent attention has no biases on its projections, whatever is asked for.
+func TestLatentBiases(t *testing.T) {
+	const line = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 --disable-bias-linear --add-qkv-bias"
+	if d := launched(t, line); !d.Bool("model.qkv_bias") {
+		t.Error("no biases")
+	}
+	if d := launched(t, line+" --multi-latent-attention"); d.Has("model.qkv_bias") {
+		t.Error("biases that nothing has")
+	}
+}
+
 // TestModelElsewhere: of a model that another file describes, the launch still says how its
 // experts are spread; how its layers lie on stages goes with their number, and is named.
 func TestModelElsewhere(t *testing.T) {
@@ -778,5 +789,19 @@ func TestPaddedVocabulary(t *testing.T) {
 		if got := fmt.Sprint(size.Value, " ", padded.Value); got != want {
 			t.Errorf("%s: %s, want %s", options, got, want)
 		}
+	}
+}
+
+// TestPathsAreNoOptions: a file below a folder that a variable names is a value, and nothing
+// is asked for on its account.
+func TestPathsAreNoOptions(t *testing.T) {
+	c := command("pretrain_gpt.py --num-layers 4 --own aime $BASE/data/aime.jsonl")
+	c.Words[len(c.Words)-1].Open = true
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return strings.HasPrefix(f.Name, "$") }) || !d.Has("training.precision") {
+		t.Errorf("%v", d.Findings)
 	}
 }
