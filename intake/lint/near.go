@@ -10,7 +10,7 @@ import (
 // and one in a short name; "" for none, or when several are as near.
 func closest(name string, known []string) string {
 	most := 2
-	if len(name) < 8 {
+	if len(strings.TrimLeft(name, "-")) < 8 {
 		most = 1
 	}
 	best, found := most+1, ""
