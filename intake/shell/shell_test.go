@@ -39,6 +39,7 @@ func TestRead(t *testing.T) {
 		{"variables", "A=1; B=\"$A 2\"; run $B \"$B\"", "run 1 2 1 2"},
 		{"arrays", "A=(--x 1); A+=(--y \"2 3\"); run \"${A[@]}\" ${#A[@]} ${A[1]}", "run --x 1 --y 2 3 4 1"},
 		{"keys", "declare -A T=([1]=2 [7b]=4 [\"x y\"]=\"a b\"); S=7b; T[$S]+=0; T[13]=8; run ${T[1]} ${T[$S]} \"${T[\"x y\"]}\" ${T[13]} ${T[5]:-none} ${#T[@]}", "run 2 40 a b 8 none 4"},
+		{"keys with dots", "declare -A T; T[a.b]=1; T[a.c]=2; run ${T[a.b]:-0} \"${T[a.c]}\" ${T[a.d]:-x.y}", "run 1 2 x.y"},
 		{"keys that are numbers", "A=([3]=x [1]=y); run ${A[3]} ${A[1]} ${A[1+2]} \"${A[2]}\" z", "run x y x  z"},
 		{"keys that nobody knows", "declare -A T; T[$X]=1; T[2]=3; run ${T[2]}; [ -f y ] && U=([a]=1); run ${U[a]}", "run <${T}>\nrun <${U}>"},
 		{"list of nobody knows how many", "N=( $(hostnames) ); M=(\"$X\" 5); mapfile -t L < f; run ${#N[@]} ${N[1]} \"${N[@]}\" ${#M[@]} ${M[1]} ${#L[@]}", "run <${#N[@]}> <${N[1]}> <$(hostnames)> 2 5 <${#L[@]}>"},
