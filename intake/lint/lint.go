@@ -109,7 +109,7 @@ func (s *script) read() bool {
 	p, err := shell.Parse(s.src)
 	if err == nil {
 		for _, b := range p.Blanks {
-			s.report(Blank, s.span(b[0], b[1]), fmt.Sprintf("%s stands for a value. bash reads < and > as redirections and refuses the line. Put the value there.", s.src[b[0]:b[1]]))
+			s.report(Blank, s.span(b[0], b[1]), fmt.Sprintf("%s stands for a value. bash reads < and > as redirections, and the line fails. Put the value there.", s.src[b[0]:b[1]]))
 		}
 		s.evaluate(p)
 		return true

@@ -28,7 +28,8 @@ type Parsed struct {
 // its blanks filled in. What stands behind an option to be filled in is a word in
 // any case. The error is that of the script as it is.
 func Parse(src []byte) (*Parsed, error) {
-	if found := places.FindAllSubmatchIndex(src, -1); found != nil {
+	found := places.FindAllSubmatchIndex(src, -1)
+	if found != nil {
 		src = bytes.Clone(src)
 		for _, m := range found {
 			fill(src[m[2]:m[3]])
@@ -36,7 +37,7 @@ func Parse(src []byte) (*Parsed, error) {
 	}
 	file, err := asBash(src)
 	if err == nil {
-		return &Parsed{File: file}, nil
+		return &Parsed{File: file, Blanks: bare(file, src, found)}, nil
 	}
 	p := &Parsed{}
 	filled := bytes.Clone(src)
@@ -52,7 +53,36 @@ func Parse(src []byte) (*Parsed, error) {
 	if p.File, again = asBash(filled); again != nil {
 		return nil, err
 	}
+	p.Blanks = append(p.Blanks, bare(p.File, src, found)...)
 	return p, nil
+}
+
+// bare are the places of a script that stand neither in quotes nor in comments, and behind
+// which no name of a file makes them redirections.
+func bare(file *syntax.File, src []byte, found [][]int) (all [][2]int) {
+	open := map[int]bool{}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DblQuoted, *syntax.SglQuoted, *syntax.Comment:
+			return false
+		case *syntax.Redirect:
+			return n.Hdoc == nil
+		case *syntax.Word:
+			for _, part := range n.Parts {
+				if l, ok := part.(*syntax.Lit); ok {
+					open[int(l.Pos().Offset())] = true
+				}
+			}
+		}
+		return true
+	})
+	for _, m := range found {
+		rest := bytes.TrimLeft(src[m[3]:], " \t")
+		if open[m[2]] && (len(rest) == 0 || bytes.IndexByte([]byte("\\\n-#|&;)"), rest[0]) >= 0) {
+			all = append(all, [2]int{m[2], m[3]})
+		}
+	}
+	return all
 }
 
 // fill makes one word of a blank.
