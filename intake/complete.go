@@ -166,12 +166,12 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 			block := "training.data." + name
 			for _, path := range d.Paths() {
 				if path == block || strings.HasPrefix(path, block+".") {
-					d.Leave(path, "no file says what to train on, and the job is a trial on made-up tokens")
+					d.Leave(path, "what to train on is not known, and the job is a trial on made-up tokens")
 				}
 			}
 			d.RemoveBlock(block)
 		}
-		d.SetNote("training.data.mock", true, "no file says what to train on")
+		d.SetNote("training.data.mock", true, "what to train on is not known")
 	}
 	if d.HasBlock("training.checkpoint") {
 		need("training.checkpoint.path", "string", "Folder for checkpoints on the cluster")

@@ -64,7 +64,7 @@ job "printed" {
     }
 
     data {
-      mock = true # no file says what to train on
+      mock = true # what to train on is not known
     }
 
     checkpoint {
