@@ -149,7 +149,13 @@ func (e *evaluator) escaped(p *syntax.SglQuoted) text {
 func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	last := stmts[len(stmts)-1]
 	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && len(stmts) == 1 && len(last.Redirs) == 0 && !last.Negated && !last.Background {
-		return e.calculated(pipe)
+		if in, ok := e.printed([]*syntax.Stmt{pipe.X}); ok && pipe.Op == syntax.Pipe && e.isCalculator(pipe.Y) && len(pipe.Y.Redirs) == 0 {
+			return e.calculated(in, e.line(pipe.Y.Pos()))
+		}
+		return nil, false
+	}
+	if len(stmts) == 1 && e.isCalculator(last) && len(last.Redirs) == 1 && last.Redirs[0].Op == syntax.WordHdoc && !last.Negated && !last.Background {
+		return e.calculated(e.word(last.Redirs[0].Word), e.line(last.Pos()))
 	}
 	call, isCall := last.Cmd.(*syntax.CallExpr)
 	if !isCall || len(call.Args) < 2 || len(call.Assigns) > 0 || len(last.Redirs) > 0 || last.Negated || last.Background {
@@ -211,14 +217,15 @@ var notDigits = regexp.MustCompile(`[^0-9]+`)
 // mostDigits is how many they may have together, so that no product is too large for bash.
 const mostDigits = 18
 
-// calculated is what bc without options prints of an expression that is known.
-func (e *evaluator) calculated(pipe *syntax.BinaryCmd) (text, bool) {
-	call, ok := pipe.Y.Cmd.(*syntax.CallExpr)
-	if !ok || pipe.Op != syntax.Pipe || len(call.Args) != 1 || call.Args[0].Lit() != "bc" || len(call.Assigns)+len(pipe.Y.Redirs) > 0 || e.state.functions["bc"] != nil {
-		return nil, false
-	}
-	in, ok := e.printed([]*syntax.Stmt{pipe.X})
-	if !ok || !calculable.MatchString(in.String()) || len(notDigits.ReplaceAllString(in.String(), "")) > mostDigits {
+// isCalculator reports bc without options.
+func (e *evaluator) isCalculator(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) == 1 && call.Args[0].Lit() == "bc" && len(call.Assigns) == 0 && e.state.functions["bc"] == nil
+}
+
+// calculated is what bc prints of an expression that is known.
+func (e *evaluator) calculated(in text, line int) (text, bool) {
+	if in.isOpen() || !calculable.MatchString(in.String()) || len(notDigits.ReplaceAllString(in.String(), "")) > mostDigits {
 		return nil, false
 	}
 	x, err := syntax.NewParser().Arithmetic(strings.NewReader(in.String()))
@@ -226,7 +233,7 @@ func (e *evaluator) calculated(pipe *syntax.BinaryCmd) (text, bool) {
 		return nil, false
 	}
 	n, ok := e.arithmetic(x)
-	return known(strconv.Itoa(n), e.line(call.Pos())), ok
+	return known(strconv.Itoa(n), line), ok
 }
 
 // expression is what expr prints of two numbers.

@@ -64,6 +64,7 @@ func TestRead(t *testing.T) {
 		{"counted loop without end", "for ((i=0; i>=0; i++)); do A=1; done; while true; do B=1; done; run $A ${B:-0}", "run 1 <${B}>"},
 		{"while", "i=0; while [ $i -lt 3 ]; do A+=\"$i,\"; i=$((i+1)); done; until ((i == 1)); do ((i--)); done; run $A $i", "run 0,1,2, 1"},
 		{"bc", "N=4; run $(echo \"$N*8\" | bc) `echo \"($N + 2) * 3\" | bc` $(echo \"7/2\" | bc) $(echo \"512/(8*$N*2)\" | bc) $(echo \"999999*999999*999999*9\" | bc) $(echo \"2--1\" | bc) $(echo \"010*2\" | bc) $(echo \"1/3\" | bc -l) $(echo \"$X*2\" | bc) $(echo \"1.5*2\" | bc) $(echo 2 | cat)", "run 32 18 3 8 <$(echo \"999999*999999*999999*9\" | bc)> <$(echo \"2--1\" | bc)> <$(echo \"010*2\" | bc)> <$(echo \"1/3\" | bc -l)> <$(echo \"$X*2\" | bc)> <$(echo \"1.5*2\" | bc)> <$(echo 2 | cat)>"},
+		{"bc of a here-string", "N=4; run $(bc <<< \"$N * 8\") $(bc <<< \"$X*2\") $(bc -l <<< 1/3) $(bc <<< 7/2 2>/dev/null)", "run 32 <$(bc <<<\"$X*2\")> <$(bc -l <<<1/3)> <$(bc <<<7/2 2>/dev/null)>"},
 		{"numbers", "for i in $(seq 0 2 4); do A+=($i); done; run \"${A[@]}\" $(expr 3 \\* 4) $(expr 3 + $X)", "run 0 2 4 12 <$(expr 3 + $X)>"},
 		{"loop of assignments", "for e in --a --b; do O+=(\"$e\"); done; for n in 1 2; do run \"${O[@]}\" $n; done", "run --a --b <${n}>"},
 		{"xargs", "cat f | xargs run --a", "cat f\nxargs run --a <$(xargs)>"},
