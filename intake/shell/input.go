@@ -251,3 +251,48 @@ func isScript(d Document) bool {
 	first, _, _ := strings.Cut(d.Content, "\n")
 	return strings.HasPrefix(first, "#!") && strings.HasSuffix(first, "sh")
 }
+
+// optionsOf runs while getopts … of arguments that are known, once for each option; false
+// where it is another loop, or nobody knows them.
+func (e *evaluator) optionsOf(c *syntax.WhileClause) bool {
+	if c.Until || len(c.Cond) != 1 || !e.state.given {
+		return false
+	}
+	call, ok := c.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 3 || call.Args[0].Lit() != "getopts" {
+		return false
+	}
+	letters, name, all := e.word(call.Args[1]), call.Args[2].Lit(), e.state.positional
+	if letters.isOpen() || name == "" || slices.ContainsFunc(all, text.isOpen) {
+		return false
+	}
+	spec, line := strings.TrimPrefix(letters.String(), ":"), e.line(call.Pos())
+	next := 0
+	for next < len(all) && len(all[next]) > 1 && all[next][0].b == '-' && all[next].String() != "--" {
+		word := all[next]
+		next++
+		for i := 1; i < len(word); i++ {
+			letter, argument := word[i:i+1].String(), text{}
+			at := strings.Index(spec, letter)
+			switch {
+			case at < 0 || letter == ":":
+				letter = "?"
+			case strings.HasPrefix(spec[at+1:], ":"):
+				if argument = word[i+1:]; len(argument) == 0 && next < len(all) {
+					argument = all[next]
+					next++
+				}
+				i = len(word)
+			}
+			e.state.variables[name] = variable{text: known(letter, line)}
+			e.state.variables["OPTARG"] = variable{text: argument}
+			e.state.variables["OPTIND"] = variable{text: known(strconv.Itoa(next+1), line)}
+			e.guardedly(func() { e.run(c.Do) })
+		}
+	}
+	if next < len(all) && all[next].String() == "--" {
+		next++
+	}
+	e.state.variables["OPTIND"] = variable{text: known(strconv.Itoa(next+1), line)}
+	return true
+}

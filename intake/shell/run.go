@@ -243,6 +243,9 @@ func (e *evaluator) cases(c *syntax.CaseClause) {
 // while runs the body once, as something that may not happen; over arguments
 // that are known it runs as often as it takes one.
 func (e *evaluator) while(c *syntax.WhileClause) {
+	if e.optionsOf(c) {
+		return
+	}
 	goesOn := func() bool {
 		ok := e.outcome(c.Cond[len(c.Cond)-1])
 		return e.state.given && (ok == yes && !c.Until || ok == no && c.Until)

@@ -276,6 +276,25 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestOptionsOfScripts: options of a script's own are followed where its arguments are known.
+func TestOptionsOfScripts(t *testing.T) {
+	const script = "while getopts \":t:p:vm:\" o; do case $o in t) TP=$OPTARG;; p) PP=${OPTARG};; v) V=1;; m) M=$OPTARG;; *) X=$o;; esac; done\nshift $((OPTIND-1))\nrun ${TP:-2} ${PP:-1} ${V:-0} ${M:-1} ${X:-n} \"$@\"\n"
+	for want, arguments := range map[string][]string{
+		"run 2 1 0 1 n":     {},
+		"run 4 8 1 1 n a b": {"-t", "4", "-vp8", "a", "b"},
+		"run 2 1 0 3 ? -t":  {"-z", "-m", "3", "--", "-t"},
+		"run <${TP}> <${PP}> <${V}> <${M}> <${X}> <$@>": nil,
+	} {
+		s, err := Read([]byte(script), Call{Arguments: arguments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != want {
+			t.Errorf("%q gives\n%s, want\n%s", arguments, got, want)
+		}
+	}
+}
+
 // TestAllocation: what sbatch tells a script of the job is what the directives ask
 // for, and what the command line says before them; without directives nobody
 // knows that sbatch starts it.
