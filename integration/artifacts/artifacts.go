@@ -21,6 +21,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
@@ -41,7 +42,7 @@ type Launch struct {
 	Capability string // compute capability of the GPU, such as 9.0
 	Nodes      int
 	PerNode    int
-	Parameters int64        // of the whole model; 0 where unknown
+	Parameters int64        // of the whole model as it is built; 0 where unknown
 	Layout     *plan.Layout // nil for golden files
 	Execution  plan.Execution
 	Plan       *plan.Plan     // nil for golden files
@@ -108,9 +109,11 @@ func build(j *job.Job) Built {
 }
 
 func launch(j *job.Job, p *plan.Plan) *Launch {
+	m := j.Model
+	m.VocabSize = max(m.VocabSize, m.PaddedVocabSize) // rows that a framework builds count, too
 	return &Launch{
 		Name: j.Name, Framework: j.Backend.Kind, Version: j.Backend.Version, Capability: j.Cluster.GPU.ComputeCapability,
-		Nodes: j.Cluster.Nodes, PerNode: j.Cluster.GPUsPerNode, Parameters: p.Input.ParametersTotal,
+		Nodes: j.Cluster.Nodes, PerNode: j.Cluster.GPUsPerNode, Parameters: program.New(&m).ParametersTotal(),
 		Layout: &p.Layout, Execution: p.Execution, Plan: p, Files: map[string][]byte{},
 	}
 }

@@ -127,7 +127,7 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 			if !a.Accepted {
 				complaints[i] = cmp.Or(complaints[i], fmt.Sprintf("rank %d, %s: %s", a.Rank, a.Stage, a.Error))
 			} else if l := launches[i]; l.Plan != nil {
-				complaints[i] = cmp.Or(complaints[i], otherGradients(a, l.Execution.GradientDType))
+				complaints[i] = cmp.Or(complaints[i], otherGradients(a, l.Execution.GradientDType), otherParameters(a, l))
 			}
 		}
 		for _, l := range list {
@@ -155,6 +155,21 @@ func otherGradients(a mcore.Answer, planned string) string {
 		return ""
 	}
 	return fmt.Sprintf("rank %d has gradients in %s, the plan in %s", a.Rank, a.Buffers[0].Gradient, planned)
+}
+
+// otherParameters says if a rank has not as many parameters as the plan has gradients
+// for its stage.
+func otherParameters(a mcore.Answer, l *Launch) string {
+	if a.Buffers == nil || l.Layout.ZeroStage > 1 {
+		return ""
+	}
+	width := map[string]int64{"fp32": 4, "bf16": 2}[l.Execution.GradientDType]
+	for _, line := range l.Plan.Memory.Stages[a.Rank*l.Layout.PipelineParallel/l.Layout.GPUs()].Ledger {
+		if line.ID == "gradients" && int64(line.Bytes) != width*a.Parameters {
+			return fmt.Sprintf("rank %d has %d parameters, the plan %d", a.Rank, a.Parameters, int64(line.Bytes)/width)
+		}
+	}
+	return ""
 }
 
 // forMegatron names the launch by its number.

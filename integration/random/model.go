@@ -25,7 +25,9 @@ func (d *drawing) model() {
 		d.line("hidden_size = %d", heads*width)
 		d.line("ffn_hidden_size = %d", heads*width*pick(d, 2, 3, 4))
 		d.line("attention_heads = %d", heads)
-		d.line("vocab_size = %d", pick(d, 32000, 50257, 128256))
+		vocabulary := pick(d, 32000, 50257, 128256)
+		d.line("vocab_size = %d", vocabulary)
+		d.maybe(6, "padded_vocab_size", fmt.Sprint((vocabulary/512+1)*512))
 		d.line("sequence_length = %d", d.length)
 		d.line("norm_epsilon = %s", pick(d, "1e-5", "1e-6"))
 		d.line("init_std = %s", pick(d, "0.02", "0.006"))
@@ -40,8 +42,10 @@ func (d *drawing) parts(family string, heads, width int) {
 	switch family {
 	case "deepseek_v3":
 		d.mla()
-		d.maybe(40, "mtp_layers", "1")
+		d.predictions()
 	case "gpt":
+		d.maybe(15, "mlp_bias", "false")
+		d.maybe(15, "attention_bias", "false")
 		d.maybe(40, "dropout", "0.1")
 		d.maybe(30, "normalization", `"rmsnorm"`)
 		d.maybe(30, "activation", `"relu2"`, `"swiglu"`)
@@ -93,12 +97,16 @@ func (d *drawing) parts(family string, heads, width int) {
 	}
 	if family == "glm4_moe" {
 		d.maybe(50, "qk_norm", "true")
-		d.maybe(40, "mtp_layers", "1")
+		d.predictions()
 	}
 	if family == "llama" {
 		d.maybe(15, "attention_bias", "true")
 		d.maybe(10, "qk_norm", "true")
 		d.maybe(10, "head_dim", "128", "96")
+		d.maybe(6, "mlp_bias", "true")
+		d.maybe(6, "attention_scale", "0.1")
+		d.maybe(6, "normalization", `"layernorm"`)
+		d.maybe(6, "activation", `"geglu"`)
 		if d.framework == "megatron" {
 			d.maybe(8, "zero_centered_norm", "true")
 		}
@@ -106,6 +114,14 @@ func (d *drawing) parts(family string, heads, width int) {
 	d.positions(family)
 	if d.moe {
 		d.experts(family)
+	}
+}
+
+// predictions are multi-token-prediction layers.
+func (d *drawing) predictions() {
+	if d.chance(40) {
+		d.line("mtp_layers = %d", pick(d, 1, 1, 2))
+		d.maybe(30, "mtp_loss_scale", "0.3")
 	}
 }
 
@@ -169,6 +185,10 @@ func (d *drawing) scaling(family string) {
 	d.block("scaling", func() {
 		d.line("type = %q", kind)
 		d.line("factor = %d", pick(d, 8, 8, 32))
+		if kind == "llama3" {
+			d.maybe(10, "low_frequency_factor", "2")
+			d.maybe(10, "high_frequency_factor", "8")
+		}
 		if kind != "linear" {
 			d.line("original_length = %d", pick(d, 4096, 8192, 8192))
 		}
@@ -181,6 +201,9 @@ func (d *drawing) scaling(family string) {
 				percent = 15
 			}
 			d.maybe(percent, "mscale_all_dim", "1")
+			d.maybe(10, "mscale", "0.707")
+			d.maybe(10, "beta_fast", "16")
+			d.maybe(10, "beta_slow", "2")
 			d.maybe(30, "truncate", "false")
 		}
 	})
@@ -195,7 +218,17 @@ func (d *drawing) experts(family string) {
 		if family == "deepseek_v3" || family == "glm4_moe" {
 			d.maybe(70, "shared_experts", "1", "2")
 			d.maybe(60, "first_dense_layers", "1")
+			d.maybe(10, "layer_frequency", "2")
+			d.maybe(8, "shared_expert_ffn_hidden_size", "768")
 		}
+		if family == "qwen3_next" && d.chance(60) {
+			d.line("shared_experts = 1")
+			d.maybe(60, "shared_expert_gate", "true")
+		}
+		if d.framework == "megatron" {
+			d.maybe(8, "latent_size", "256")
+		}
+		d.maybe(15, "load_imbalance", "1.3")
 		if family == "mixtral" && d.chance(15) {
 			d.line("token_drop = true")
 			d.line("capacity_factor = 1.25")
@@ -217,6 +250,8 @@ func (d *drawing) router(family string) {
 		d.line("bias = true")
 	}
 	d.maybe(70, "balance", `"aux_loss"`, `"sequence_aux_loss"`, `"global_aux_loss"`, `"bias"`, `"none"`)
+	d.maybe(15, "aux_coefficient", "0.001")
+	d.maybe(8, "bias_update_rate", "0.002")
 	d.maybe(20, "z_loss_coefficient", "0.001")
 	d.maybe(20, "normalize", "true", "false")
 	d.maybe(15, "pre_softmax", "true")

@@ -130,6 +130,9 @@ func (d *drawing) slurm() {
 		}
 		d.maybe(20, "gpus_directive", `"gpus_per_node"`, `"none"`)
 		d.maybe(10, "requeue", "true", "false")
+		d.maybe(10, "hang_timeout", `"20m"`, `"auto"`)
+		d.maybe(10, "bind", `"node"`, `"socket"`, `"none"`)
+		d.maybe(5, "spare_nodes", "1")
 		if d.chance(20) {
 			d.block("container", func() {
 				d.line(`image = "/images/it's one.sqsh"`)
@@ -180,7 +183,12 @@ func (d *drawing) pinned() {
 	d.maybe(60, "data_parallel_replicate", "1", "1", "2")
 	d.maybe(60, "zero_stage", d.suits([]string{"0", "1", "2", "3"}, map[string][]string{"megatron": {"0", "1", "1", "2", "3"}, "torchtitan": {"2", "3"}}))
 	d.maybe(90, "micro_batch_size", "1", "1", "2")
+	d.maybe(8, "data_parallel_shard", "2", "4")
+	d.maybe(8, "micro_batches", "2", "4")
 	if d.pp > 1 {
+		if d.chance(15) {
+			d.line("stage_layers = [%s]", d.stages())
+		}
 		d.maybe(30, "pipeline_schedule", d.suits(schedules, map[string][]string{"megatron": {`"1f1b"`, `"interleaved_1f1b"`}}))
 	}
 	if d.chance(70) {
@@ -188,12 +196,33 @@ func (d *drawing) pinned() {
 	}
 }
 
+// stages are layers of every chunk: as many for all, but that the first gives one to the
+// last.
+func (d *drawing) stages() string {
+	chunks := d.pp * d.vpp
+	layers := make([]string, chunks)
+	for i := range layers {
+		n := d.layers / chunks
+		if i < d.layers%chunks {
+			n++
+		}
+		switch {
+		case i == 0 && n > 1:
+			n--
+		case i == chunks-1 && d.layers/chunks > 1:
+			n++
+		}
+		layers[i] = fmt.Sprint(n)
+	}
+	return strings.Join(layers, ", ")
+}
+
 func (d *drawing) recompute() {
 	mode := d.suits([]string{"none", "selective", "selective", "full", "full"}, map[string][]string{"deepspeed": {"none", "full"}})
 	d.line("recompute = %q", mode)
 	if mode == "full" && d.framework != "torchtitan" && d.chance(50) {
 		d.line("recompute_method = %q", pick(d, "uniform", "block"))
-		d.line("recompute_layers = 1")
+		d.line("recompute_layers = %d", pick(d, 1, 1, 2))
 	}
 	if mode == "selective" && d.framework == "megatron" && d.chance(60) {
 		d.modules()
@@ -228,10 +257,10 @@ func (d *drawing) execution() {
 			d.maybe(30, "moe_dispatcher", `"allgather"`, `"alltoall"`, `"alltoall"`, `"deepep"`, `"hybridep"`)
 		}
 		d.maybe(15, "gradient_dtype", `"fp32"`, `"bf16"`)
-		d.maybe(10, "optimizer_state_dtype", `"fp32"`, `"bf16"`, `"fp8"`)
+		d.maybe(10, "optimizer_state_dtype", `"fp32"`, `"bf16"`, `"fp16"`, `"fp8"`)
 		d.maybe(15, "cross_entropy", `"fused"`, `"unfused"`)
 		d.maybe(10, "loss_chunks", "1", "4", "8")
-		d.maybe(10, "cuda_graphs", `"none"`, `"layer"`, `"full"`)
+		d.maybe(10, "cuda_graphs", `"none"`, `"layer"`, `"full"`, `["attention"]`, `["attention", "mlp"]`)
 		d.maybe(10, "compile", "true", "false")
 		d.maybe(15, "context_parallel_type", `"ring"`, `"all_gather"`, `"ulysses"`, `"hierarchical"`)
 		d.maybe(10, "reshard_after_forward", "true", "false")

@@ -12,6 +12,7 @@ func (d *drawing) training() {
 			d.line("tokens = 1e11")
 		}
 		d.maybe(40, "seed", "1", "1234", "42")
+		d.maybe(8, "rerun_mode", `"disabled"`, `"validate_results"`)
 		d.precision()
 		d.optimizer()
 		if d.chance(85) {
@@ -36,8 +37,8 @@ func (d *drawing) training() {
 		if d.chance(8) {
 			d.block("batch_ramp", func() {
 				d.line("start = %d", max(1, batch/2))
-				d.line("increment = %d", max(1, batch/4))
-				d.line("sequences = 100000")
+				d.line("increment = %d", pick(d, max(1, batch/4), max(1, batch/2)))
+				d.line("sequences = %d", pick(d, 100000, 12345))
 			})
 		}
 	})
@@ -66,7 +67,7 @@ func (d *drawing) precision() {
 
 func (d *drawing) fp8(precision string) {
 	if precision == "fp8" {
-		d.maybe(70, "recipe", `"delayed"`, `"tensorwise"`, `"blockwise"`)
+		d.maybe(70, "recipe", `"delayed"`, `"tensorwise"`, `"rowwise"`, `"blockwise"`)
 	}
 	d.maybe(40, "parameter_gather", "true")
 	d.maybe(20, "bf16_first_layers", "1")
@@ -81,21 +82,32 @@ func (d *drawing) optimizer() {
 		d.maybe(60, "weight_decay", "0.1", "0")
 		d.maybe(70, "gradient_clipping", "1.0", "0", "0.5")
 		if kind == "adam" || kind == "adamw" {
+			d.maybe(20, "beta1", "0.85")
 			d.maybe(50, "beta2", "0.95", "0.999")
 			d.maybe(50, "epsilon", "1e-8", "1e-15")
+			return
 		}
+		d.maybe(30, "momentum", "0.8", "0")
 	})
 }
 
 func (d *drawing) schedule() {
 	kind := pick(d, "cosine", "cosine", "linear", "wsd", "constant")
 	d.block(fmt.Sprintf("schedule %q", kind), func() {
-		d.maybe(70, "warmup_steps", "100", "10")
+		if d.chance(15) {
+			d.line("warmup_tokens = 1e9")
+		} else {
+			d.maybe(70, "warmup_steps", "100", "10")
+		}
 		if kind == "constant" {
 			return
 		}
 		d.maybe(60, "minimum_learning_rate", "3e-5")
-		d.maybe(30, "decay_steps", "500")
+		if d.chance(15) {
+			d.line("decay_tokens = 3e9")
+		} else {
+			d.maybe(30, "decay_steps", "500")
+		}
 		if kind == "wsd" {
 			d.maybe(70, "decay_shape", `"linear"`, `"cosine"`, `"exponential"`, `"minus_sqrt"`)
 		}
@@ -193,6 +205,10 @@ func (d *drawing) logging() {
 	d.block("logging", func() {
 		d.maybe(60, "interval", "1", "10")
 		d.maybe(50, "tensorboard_path", `"/logs/tb"`)
+		for _, name := range []string{"timers", "memory", "norms", "stragglers"} {
+			d.maybe(15, name, "true")
+		}
+		d.maybe(15, "per_rank", "false")
 		if d.chance(30) {
 			d.block("wandb", func() {
 				d.line(`project = "p"`)
