@@ -149,6 +149,22 @@ esac`)
 	}
 }
 
+// TestSpareNodesInApptainer: what is passed on into the container is that of each start, not
+// of the whole allocation.
+func TestSpareNodesInApptainer(t *testing.T) {
+	t.Parallel()
+	s := spareSite(t)
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "  slurm {\n", fmt.Sprintf("  slurm {\n    container {\n      image   = \"/images/megatron.sif\"\n      runtime = \"apptainer\"\n      mounts  = [%q]\n    }\n", s.folder+":"+s.folder), 1))
+	s.build(t)
+	s.submit(t)
+	s.write(t, "gpus-n1", `[[ $* != *ecc* ]] || { printf '%s\n' 0 2; exit; }`)
+	s.write(t, "ranks", `echo "$APPTAINERENV_MASTER_ADDR $((APPTAINERENV_MASTER_PORT - MASTER_PORT)) ${APPTAINERENV_NDC_RANK_LOGS##*/}" >>"$FAKE/passed"; rm "$FAKE/gpus-n1"; touch "$FAKE/site-n2"; [[ -f $FAKE/again ]] || { touch "$FAKE/again"; exit 1; }`)
+	code, log := s.start(t, 100, threeNodes)
+	if code != 0 || s.read("passed") != "n2 0 start-0\nn1 0 start-0.1\n" {
+		t.Errorf("exit code %d, passed on %q:\n%s", code, s.read("passed"), log)
+	}
+}
+
 // TestSlowNodes: those that seem good are measured; one that is slow is bad, what could
 // not be measured is not, and words that are no answer are left alone.
 func TestSlowNodes(t *testing.T) {
