@@ -3,12 +3,14 @@ package slurm
 import (
 	"embed"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -28,12 +30,40 @@ const (
 	speedName       = "check_speed.py"
 )
 
-// Caps of a chain: submissions in a row without a new checkpoint, and
+// Caps of a chain, at least: submissions in a row without a new checkpoint, and
 // submissions in a row that did not end cleanly.
 const (
 	stalledCap = 2
 	failureCap = 10
 )
+
+// caps are those of a run. On many GPUs failures of the machine end most submissions, and some
+// before they save: a run of them that comes by chance in more than one of a hundred runs
+// does not end the chain.
+func caps(j *job.Job, r *plan.Run) (stalled, failed int) {
+	between := float64(goodput.BetweenFailures(j))
+	count := float64(r.Seconds) / between
+	inARow := func(least int, within float64) int {
+		if count <= 0 {
+			return least
+		}
+		failure := math.Log1p(-math.Exp(-within / between)) // logarithm of its probability
+		// The first of them is any of the count; twice the count are more than the run has.
+		k := math.Min(1+math.Log(rare/count)/failure, 2*count)
+		return max(least, int(math.Ceil(units.Rounded(k))))
+	}
+	unsaved, limit := float64(goodput.StartSeconds(j)), math.Inf(1)
+	if c := r.Checkpoints; c != nil {
+		unsaved += float64(c.IntervalSeconds)
+	}
+	if j.Slurm.Time > 0 {
+		limit = float64(j.Slurm.Time)
+	}
+	return inARow(stalledCap, unsaved), inARow(failureCap, limit)
+}
+
+// rare is the probability with which chance alone ends a chain.
+const rare = 0.01
 
 // Files writes JOB.sbatch, launch.sh and environment.sh, and check.sh and
 // check_speed.py where there are spare nodes.
@@ -130,8 +160,9 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		v.Modules = append(v.Modules, render.Literal(m))
 	}
 	if chained(j) {
+		stalled, failed := caps(j, &p.Run)
 		v.Chain = &chainView{
-			Count: j.Slurm.Chain.Count, Steps: l.Steps, StalledCap: stalledCap, FailureCap: failureCap,
+			Count: j.Slurm.Chain.Count, Steps: l.Steps, StalledCap: stalled, FailureCap: failed,
 			Singleton: slices.Contains(j.Slurm.Directives, singleton),
 		}
 	}

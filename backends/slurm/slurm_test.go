@@ -20,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
@@ -552,6 +553,31 @@ func TestTraced(t *testing.T) {
 		run.Env = []string{"RANK=" + c.rank, "PATH=" + c.path, "NDC_RANK_LOGS=/logs"}
 		if out, err := run.Output(); err != nil || !strings.HasSuffix(string(out), c.want) || strings.Contains(string(out), "nsys") != strings.Contains(c.want, "output") {
 			t.Errorf("rank %s: %q, %v", c.rank, out, err)
+		}
+	}
+}
+
+// TestCaps: a chain outlasts the failures that its GPUs have anyway. 16,384 of them fail every
+// 3.09 h, which hardly a submission of a week survives, and one in seven that fail has saved nothing.
+func TestCaps(t *testing.T) {
+	const day = 24 * 3600
+	for _, c := range []struct {
+		nodes           int
+		run, limit      units.Seconds
+		stalled, failed int
+	}{
+		{2, 30 * day, day, 2, 10},
+		{32, 80 * day, day, 3, 10},
+		{2048, 54 * day, 7 * day, 7, 838},
+		{2048, 54 * day, 3600, 7, 10},
+		{2048, 54 * day, 0, 7, 838}, // no limit
+		{2048, 0, 7 * day, 2, 10},
+	} {
+		j, p, _ := example()
+		j.Cluster.Nodes, j.Cluster.GPUsPerNode, j.Cluster.Reliability, j.Slurm.Time = c.nodes, 8, nil, c.limit
+		p.Run.Seconds, p.Run.Checkpoints = c.run, &plan.Checkpoints{IntervalSeconds: 1140}
+		if stalled, failed := caps(j, &p.Run); stalled != c.stalled || failed != c.failed {
+			t.Errorf("%d nodes, %v of %v: %d and %d, want %d and %d", c.nodes, c.run, c.limit, stalled, failed, c.stalled, c.failed)
 		}
 	}
 }
