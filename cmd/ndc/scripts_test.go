@@ -449,6 +449,8 @@ func TestChainState(t *testing.T) {
 	const whole = "link=1\njob=100\nsuccessor=101\nprevious=50\nstalled=1\nfailed=9\nended=yes\nover=no\n"
 	for _, c := range []struct{ name, state, want string }{
 		{"whole: progress", whole, "stalled=0\nfailed=0\n"},
+		{"ended by Slurm", strings.Replace(whole, "ended=yes", "ended=cut", 1), "stalled=0\nfailed=9\n"},
+		{"failed", strings.Replace(strings.Replace(whole, "ended=yes", "ended=no", 1), "failed=9", "failed=8", 1), "stalled=0\nfailed=9\n"},
 		{"cut in a number", whole[:strings.Index(whole, "50")+1], "stalled=1\nfailed=1\n"},
 		{"cut before the end", whole[:len(whole)-2], "stalled=1\nfailed=1\n"},
 		{"empty", "", "stalled=1\nfailed=1\n"},
@@ -459,7 +461,9 @@ func TestChainState(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, "megatron", "[]")
 			s.write(t, "checkpoints/megatron/latest_checkpointed_iteration.txt", "60")
+			s.write(t, "ranks", `cp "$NDC_DIR/chain.state" "$FAKE/during"`)
 			s.trains(t, 100, nil)
+			mustHold(t, "the state while the ranks work", s.read("during"), "ended=cut\nover=no\n")
 			args := s.arguments(t)
 			s.write(t, "out/train/megatron/runs/100/chain.state", c.state)
 			s.trains(t, 101, nil, args...)
