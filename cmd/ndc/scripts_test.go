@@ -551,6 +551,10 @@ func TestLinkIsRequeuedAfterItsEnd(t *testing.T) {
 	s.write(t, "bin/scontrol", strings.Replace(s.read("bin/scontrol"), "\n", "\n[[ $1 != update ]] || { printf '%s\\n' \"$*\" >>\"$FAKE/updated\"; exit; }\n", 1))
 	s.trains(t, 100, nil)
 	args := s.arguments(t)
+	mustHold(t, "the log", s.trains(t, 200, []string{"SLURM_RESTART_COUNT=3"}), "start-3\n")
+	if queued := s.read("queued"); !strings.Contains(queued, "SLURM_JOB_ID=200\n") || strings.Contains(queued, "SLURM_RESTART_COUNT") {
+		t.Errorf("the successor of job 200 is queued with\n%s", queued)
+	}
 	s.trains(t, 100, []string{"SLURM_RESTART_COUNT=1"})
 	if s.read("updated") != "update JobId=101 Dependency=afterany:100\n" {
 		t.Errorf("what waits for what: %q", s.read("updated"))
