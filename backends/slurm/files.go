@@ -118,6 +118,7 @@ type batchView struct {
 	Hang                        *hang
 	Spares                      *spares
 	Start                       string         // of the ranks
+	Requeued                    bool           // by Slurm alone: there are no other submissions or nodes
 	NodeCheck                   *nodeCheck     // nil: none
 	Container                   *containerView // nil: none
 	References                  []render.Word
@@ -174,6 +175,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		w := render.Literal(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
 		v.Saves = &w
 	}
+	v.Requeued = j.Slurm.Requeue.Value && v.Chain == nil && v.Spares == nil
 	v.Start = string(templates.Execute("start.tmpl", v))
 	return templates.Execute("job.sbatch.tmpl", v)
 }

@@ -567,6 +567,25 @@ func TestLinkIsRequeuedAfterItsEnd(t *testing.T) {
 	mustHold(t, "the log", log, "link 2 of chain 100 has begun; this one, link 1, was started again after its end, and ends")
 }
 
+// TestRequeueWaitsForALostNode: srun gives up on a dead node before Slurm notices it, and
+// Slurm requeues no job that has failed.
+func TestRequeueWaitsForALostNode(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), `chain       = "until_done"`, "requeue     = true", 1))
+	s.build(t)
+	s.submit(t)
+	s.write(t, "ranks", "exit 3")
+	if code, log := s.start(t, 100, nil); code != 3 || s.read("slept") != "" {
+		t.Errorf("exit code %d, slept %q:\n%s", code, s.read("slept"), log)
+	}
+	s.write(t, "ranks", "echo 'srun: error: Timed out waiting for job step to complete' >&2; exit 3")
+	code, log := s.start(t, 101, nil)
+	if code != 3 || s.read("slept") != "900\n" {
+		t.Errorf("exit code %d, slept %q:\n%s", code, s.read("slept"), log)
+	}
+	mustHold(t, "the log", log, "ndc: a node does not answer; this job waits until Slurm has lost it")
+}
+
 // TestNumbersBeginAnew: Slurm gives the number of an earlier job to another one
 // when its state is lost. The new job runs its own files, with a successor of its
 // own; a chain that goes on elsewhere keeps its copy.
