@@ -9,13 +9,15 @@ import (
 // looks for the smallest that fits: more layers take longer, and fewer do not
 // fit. For the least memory the largest number decides that is fast enough. Either is
 // looked for among those that fit with the same options. A limit on the exposed
-// share may admit any, so all are looked at.
-func (w *worker) choose(r *layout.Recompute) verdict {
+// share may admit any, so all are looked at. It also reports whether one is at least as fast as
+// whatever recomputes more (prune.go).
+func (w *worker) choose(r *layout.Recompute) (last verdict, dominates bool) {
 	if r.Most == 0 {
-		return w.visit(r, r.Layers)
+		last = w.visit(r, r.Layers)
+		return last, w.limits.exposed >= 1 && w.dominates(&visited{verdict: last, crowded: !w.spacious(), needsVariant: w.needsVariant()})
 	}
 	if w.limits.exposed < 1 {
-		first, last := r.Layers, unseen
+		first := r.Layers
 		if !w.stateKnown {
 			last = w.visit(r, first)
 			first++
@@ -23,20 +25,21 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 		if first <= r.Most {
 			last = w.chooseExposed(r, first, r.Most)
 		}
-		return last
+		return last, false
 	}
-	leaf := w.current.leaf
-	defer func() { w.current.leaf = leaf + int(r.Leaves()) }()
+	w.rangeLeaf = w.current.leaf
+	defer func() { w.current.leaf = w.rangeLeaf + int(r.Leaves()) }()
 	w.seen = append(w.seen[:0], make([]visited, r.Most+1)...)
-	last := w.at(r, r.Most).verdict
+	last = w.at(r, r.Most).verdict
 	switch {
 	case last == feasible && w.limits.fastest:
 		fewest := w.fewest(r, r.Most, func(v *visited) bool { return v.runs() && !v.needsVariant })
 		if fewest > r.Layers && len(w.variants) > 0 {
 			w.changes(r, w.fewest(r, fewest, (*visited).runs), fewest)
 		}
-		w.further(r, fewest)
-	case last == overLimit: // it takes too long for the least memory
+		dominates = w.further(r, fewest)
+	case last == overLimit, last == feasible && !w.limits.fastest && len(w.variants) > 0 && w.at(r, r.Layers).variant():
+		// It takes too long for the least memory, or fewer need less for the variant that they need.
 		w.changes(r, w.fewest(r, r.Most, (*visited).runs), r.Most)
 		w.slowest(r)
 	}
@@ -45,7 +48,7 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 			w.mesh.counts.Pruned++
 		}
 	}
-	return last
+	return last, dominates
 }
 
 // fewLayers is how many numbers of recomputed layers are looked at one by one.
@@ -108,10 +111,14 @@ type visited struct {
 // runs reports whether memory suffices with some options.
 func (v *visited) runs() bool { return v.verdict >= overLimit }
 
+// variant reports whether memory does not suffice without a variant.
+func (v *visited) variant() bool { return v.verdict == outOfMemory || v.needsVariant }
+
 // at visits a number of recomputed layers, once.
 func (w *worker) at(r *layout.Recompute, layers int) *visited {
 	at := &w.seen[layers]
 	if at.verdict == unseen {
+		w.current.leaf = w.rangeLeaf + layers - r.Layers
 		v := w.visit(r, layers)
 		*at = visited{verdict: v, crowded: !w.spacious(), needsVariant: w.needsVariant(), execution: w.current.Execution}
 	}
@@ -138,6 +145,7 @@ func (w *worker) changes(r *layout.Recompute, low, high int) {
 		return
 	}
 	middle := (low + high) / 2
+	w.at(r, middle)
 	w.changes(r, low, middle)
 	w.changes(r, middle, high)
 }
@@ -164,16 +172,23 @@ func (w *worker) slowest(r *layout.Recompute) {
 }
 
 // further looks at more layers than the fewest that fit, which may leave more
-// memory to spare in as much time, or memory for an option.
-func (w *worker) further(r *layout.Recompute, fewest int) {
+// memory to spare in as much time, or memory for an option. It reports whether one dominates.
+func (w *worker) further(r *layout.Recompute, fewest int) (dominates bool) {
 	was := w.dominated
 	defer func() { w.dominated = was }()
-	for n := fewest; n < r.Most-1; n++ {
+	for n := fewest; ; n++ {
 		r.Fill(&w.layout, n)
-		w.dominated = w.dominated || !w.seen[n].crowded && w.roomy()
-		if w.beaten(r, n+1) {
-			break
+		dominates = dominates || w.dominates(&w.seen[n])
+		w.dominated = was || dominates
+		if n >= r.Most-1 || w.beaten(r, n+1) {
+			return dominates
 		}
 		w.at(r, n+1)
 	}
+}
+
+// dominates reports whether the current layout, of which is known what became of it, is at
+// least as fast as what recomputes more of it.
+func (w *worker) dominates(v *visited) bool {
+	return v.verdict == feasible && w.limits.fastest && !v.needsVariant && !v.crowded && w.roomy()
 }

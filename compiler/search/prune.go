@@ -11,7 +11,8 @@ import (
 //     beat (estimate.MeshFloor, estimate.Floor), above the worst one kept, or known to
 //     be (probe.go);
 //   - memory grows with the micro-batch: what does not fit at one size does not
-//     fit at a larger one (worker.outgrown);
+//     fit at a larger one (worker.outgrown), but for so few that all are in flight
+//     before there are gradients, where those come with the first backward pass;
 //   - parameters, gradients and optimizer state depend on neither micro-batch nor
 //     recompute: where they alone do not fit, nothing does (worker.stateTooLarge);
 //   - recomputing more layers of a chunk needs no more memory (worker.choose);

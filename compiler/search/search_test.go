@@ -14,6 +14,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	kinds "github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -292,6 +293,80 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			}
 			t.Logf("%d layouts, %d evaluated, %d pruned, %v", got.Counts.Enumerated, got.Counts.Evaluated, got.Counts.Pruned, got.Counts.Rejected)
 		})
+	}
+}
+
+// TestRunAtTheLimit: where the usable memory is just what some layouts need, the search still
+// chooses as brute force does. It is where what needs less than expected shows: few large
+// micro-batches before there are gradients, and fewer recomputed layers with a variant.
+func TestRunAtTheLimit(t *testing.T) {
+	chunks := target.Variant{Options: []string{"loss_chunks"}, Applies: func(f *target.Facts) bool { return f.Exec.LossChunks == 1 },
+		Apply: func(x *plan.Execution) { x.LossChunks = 8 }}
+	for _, c := range []struct {
+		name, objective string
+		runtime         kinds.Runtime
+		variants        variantList
+		layers, tokens  int
+	}{
+		{"throughput", "throughput", runtimes.Whole(), variantList{offloadOptimizer, offloadActivations}, 8, 1024},
+		{"memory", "memory", runtimes.Buckets(), variantList{chunks, offloadOptimizer}, 8, 1024},
+		{"chunks", "throughput", runtimes.Buckets(), variantList{chunks, offloadOptimizer}, 8, 1024},
+		{"blocks", "throughput", runtimes.Blocks(), nil, 6, 256},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, target := smallJob(false, 1), smallTarget()
+			target.Runtime, target.Variants = c.runtime, c.variants
+			target.Runtime.Calibration.Memory = ""
+			j.Training.GlobalBatchSize, j.Model.SequenceLength = 16, c.tokens
+			j.Cluster.GPU.Memory = 256 * units.GiB
+			j.Constraints.Objective = c.objective
+			j.Constraints.MemoryHeadroom = job.Some(units.Share(0))
+			j.Model.Layers = c.layers
+			few := job.IntChoice{Values: []int{1, 2}}
+			l := &j.Constraints.Layout
+			l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.VirtualPipeline = few, job.IntChoice{Values: []int{1}}, few, job.IntChoice{Values: []int{1}}
+			best := searched(j, target).Best[0]
+			var needed []units.Bytes
+			err := All(context.Background(), j, target, &plan.Choice{Layout: best.Layout, Execution: best.Execution}, math.MaxInt32, func(c *Candidate) { needed = append(needed, c.Result.NeededBytes) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(needed)
+			for part := range 24 {
+				used := float64(needed[part*len(needed)/24]) / float64(j.Cluster.GPU.Memory)
+				j.Constraints.MemoryHeadroom = job.Some(units.Share(1 - used - 1e-9))
+				_, want, _ := everything(j, target)
+				got := searched(j, target)
+				if len(got.Best) == 0 {
+					t.Fatalf("nothing fits in %v, brute force finds %+v", j.UsableMemory(), want.Best[0].Layout)
+				}
+				compareChoice(t, &want, got)
+			}
+		})
+	}
+}
+
+// TestChoiceBesideTheFastest: the rule of choice holds, too, where of the class of the fastest
+// something is kept that takes as long and needs less memory, as what recomputes more may.
+func TestChoiceBesideTheFastest(t *testing.T) {
+	choose := func(change func(fastest *Candidate)) Outcome {
+		j, target := smallJob(false, 1), smallTarget()
+		s := newSearcher(j, target, newLimits(j), math.Inf(1))
+		if err := s.run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.outcome.Best = slices.Clone(s.best.list)
+		change(&s.ties.list[slices.IndexFunc(s.ties.list, func(c Candidate) bool { return sameChoice(&c, &s.outcome.Best[0]) })])
+		s.choose()
+		return s.outcome
+	}
+	want := choose(func(*Candidate) {})
+	got := choose(func(c *Candidate) {
+		c.Layout.Recompute, c.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
+		c.Result.PeakDeviceBytes--
+	})
+	if len(want.Choice.Among) == 0 || len(got.Choice.Among) != len(want.Choice.Among) || got.Choice.Rule != want.Choice.Rule {
+		t.Errorf("by the rule %q among %d, without the equal by %q among %d", got.Choice.Rule, len(got.Choice.Among), want.Choice.Rule, len(want.Choice.Among))
 	}
 }
 

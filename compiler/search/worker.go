@@ -30,6 +30,7 @@ type worker struct {
 	base          Candidate // the same as it is without variants, with the options tried first
 	relisted      Candidate // the same with other values of the job's lists
 	seen          []visited // per number of layers of the recompute choice
+	rangeLeaf     int       // before the first of them
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
 	stateTooLarge bool      // the state alone does not fit, with no variant
@@ -232,6 +233,9 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	for k, mbs := range sizes {
 		w.micro(mbs)
 		w.dominated = false
+		if w.beforeGradients() {
+			clear(w.outgrown)
+		}
 		if w.beatenWhole(index*len(sizes) + k) {
 			w.prune(p.Leaves())
 			continue
@@ -244,7 +248,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 				w.prune(r.Leaves())
 				continue
 			}
-			v := w.choose(r)
+			v, dominates := w.choose(r)
 			w.outgrown[i] = v == outOfMemory
 			if w.stateTooLarge && v == outOfMemory {
 				// The nearest miss is the one that recomputes most, told last.
@@ -255,11 +259,17 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
 				return
 			}
-			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant() && w.spacious() && w.roomy() {
+			if dominates {
 				fit.add(r)
 			}
 		}
 	}
+}
+
+// beforeGradients reports whether all micro-batches of the current layout may be in flight before
+// there are gradients, so that it may need less memory than one of more and smaller micro-batches.
+func (w *worker) beforeGradients() bool {
+	return w.target.Runtime.Sharding.MakesGradients && w.layout.MicroBatches <= w.layout.PipelineParallel
 }
 
 // spacious reports whether the current layout leaves so much memory that its
