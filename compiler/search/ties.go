@@ -281,7 +281,6 @@ func (s *searcher) choose() {
 		return
 	}
 	w := s.workers[0]
-	fastest := o.Best[0]
 	steps := map[*Candidate]*uncertainty.Step{}
 	step := func(c *Candidate) *uncertainty.Step {
 		if steps[c] == nil {
@@ -297,13 +296,17 @@ func (s *searcher) choose() {
 	at := -1
 	for i := range s.ties.list {
 		c.list = append(c.list, &s.ties.list[i])
-		if sameChoice(c.list[i], &fastest) {
+		if sameChoice(c.list[i], &o.Best[0]) {
 			at = i
 		}
+	}
+	if at < 0 { // it has its equal in time among those that it dominates, which needs less memory
+		at = slices.IndexFunc(c.list, func(other *Candidate) bool { return other.cost() == o.Best[0].cost() && s.ties.less(other, &o.Best[0]) })
 	}
 	if at < 0 {
 		return
 	}
+	fastest := c.list[at]
 	tied := c.tied(at)
 	chosen := tied[0]
 	best := *c.list[chosen]
@@ -320,7 +323,9 @@ func (s *searcher) choose() {
 		}
 	}
 	if chosen != at {
-		o.Choice.Loss = c.difference(&best, &fastest)
+		o.Choice.Loss = c.difference(&best, fastest)
+	}
+	if !sameChoice(&best, &o.Best[0]) {
 		// the layouts that come next, without the chosen one
 		o.Best = slices.DeleteFunc(o.Best, func(c Candidate) bool { return c.mesh == best.mesh && sameLayout(&c, &best) })
 		o.Best = slices.Insert(o.Best, 0, best)
