@@ -346,6 +346,25 @@ func TestRunAtTheLimit(t *testing.T) {
 	}
 }
 
+// TestNearestMiss: where not even the state fits, no layout needs less than the one told of.
+func TestNearestMiss(t *testing.T) {
+	j, target := smallJob(false, 1), smallTarget()
+	slices.Reverse(target.Recomputes[2:]) // all layers before some, as targets have them
+	j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{1, 2}}
+	best := searched(j, target).Best[0]
+	j.Cluster.GPU.Memory = units.GiB
+	least := units.Bytes(math.MaxInt64)
+	err := All(context.Background(), j, target, &plan.Choice{Layout: best.Layout, Execution: best.Execution}, math.MaxInt32, func(c *Candidate) {
+		least = min(least, c.Result.NeededBytes)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nearest := &searched(j, target).Nearest[0]; nearest.Result.NeededBytes != least {
+		t.Errorf("the nearest needs %v, another layout %v: %+v", nearest.Result.NeededBytes, least, nearest.Layout)
+	}
+}
+
 // TestChoiceBesideTheFastest: the rule of choice holds, too, where of the class of the fastest
 // something is kept that takes as long and needs less memory, as what recomputes more may.
 func TestChoiceBesideTheFastest(t *testing.T) {

@@ -251,10 +251,9 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 			v, dominates := w.choose(r)
 			w.outgrown[i] = v == outOfMemory
 			if w.stateTooLarge && v == outOfMemory {
-				// The nearest miss is the one that recomputes most, told last.
-				if last := len(p.Recomputes) - 1; i < last {
-					w.prune(between(p, i+1, last))
-					w.choose(&p.Recomputes[last])
+				if most := recomputesMost(p); i < most { // the nearest miss
+					w.prune(between(p, i+1, most))
+					w.choose(&p.Recomputes[most])
 				}
 				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
 				return
@@ -275,6 +274,15 @@ func (w *worker) beforeGradients() bool {
 // spacious reports whether the current layout leaves so much memory that its
 // steps do not slow, so that another one that needs less is not faster for that.
 func (w *worker) spacious() bool { return w.current.Result.Slower == 0 }
+
+// recomputesMost is the place of the recompute choice of a pipeline that takes the most of every chunk.
+func recomputesMost(p *layout.Pipeline) int {
+	whole := func(r layout.Recompute) bool { return r.Mode == plan.RecomputeFull && r.Method != "block" }
+	if i := slices.IndexFunc(p.Recomputes, whole); i >= 0 {
+		return i
+	}
+	return len(p.Recomputes) - 1
+}
 
 // between counts the recompute choices [first, end) of a pipeline.
 func between(p *layout.Pipeline, first, end int) (n int64) {
