@@ -223,6 +223,7 @@ func (w *worker) optimise(v verdict) verdict {
 		return v
 	}
 	best, set, start := w.current, o.set, o.set
+	unasked := v == overLimit && w.base.broken == IDExposed && w.base.Result.StepSeconds == 0 // whether memory is short
 	for _, p := range o.all {
 		if slices.Equal(p, o.start) {
 			continue
@@ -236,7 +237,7 @@ func (w *worker) optimise(v verdict) verdict {
 			continue
 		}
 		next := outOfMemory
-		if o.set = start; relisted {
+		if o.set = start; relisted || unasked {
 			next = w.fit(&w.relisted) // another value of a list may need less, or more
 		} else {
 			next = w.evaluate()
