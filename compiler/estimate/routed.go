@@ -53,7 +53,7 @@ func (e *Evaluator) uneven(l *plan.Layout, x *plan.Execution, t units.Seconds) [
 		j, loaded := *e.job, *moe
 		loaded.LoadImbalance, j.Model.MoE = r.Busiest, &loaded
 		step := NewWith(&j, e.target, e.parameters).Step(l, x)
-		return fmt.Sprintf("%.3g s (%+.1f %%) at %.3g times the mean, as of %s", float64(step), 100*float64(step/t-1), r.Busiest, r.Model)
+		return fmt.Sprintf("%s s (%+.1f %%) at %.3g times the mean, as of %s", units.Significant(float64(step), 3), 100*float64(step/t-1), r.Busiest, r.Model)
 	}
 	return []plan.Warning{{ID: string(IDUnevenExperts), Summary: "Experts are predicted as evenly loaded",
 		Detail: fmt.Sprintf("A step waits for the expert rank with the most tokens. It is predicted for equal loads, which benchmarks force, and %s is not set. Where routers decided, two models were published: the step would take %s, and %s. The range does not count that. Set %s to what the run's routers reach, to 1 where loads are forced.",

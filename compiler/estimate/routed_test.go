@@ -46,6 +46,11 @@ func TestUneven(t *testing.T) {
 		}
 	}
 
+	_, _, long := told(func(_ *job.Job, l *plan.Layout) { l.MicroBatches = 1 << 16 })
+	if strings.Contains(long[0].Detail, "e+") {
+		t.Errorf("a long step in %s", long[0].Detail)
+	}
+
 	e, l, got := told(func(*job.Job, *plan.Layout) {})
 	x := execution()
 	even := e.Step(l, &x)

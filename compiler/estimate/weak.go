@@ -91,11 +91,11 @@ func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Wa
 	}
 	// at is the step if products kept another share of their rate; those of the head are
 	// taken to be of the same width.
-	at := func(other float64) float64 {
-		return float64(t + s.Terms[uncertainty.Linear.In(e.job.Training.Precision)]*units.Seconds(kept/other-1))
+	at := func(other float64) string {
+		return units.Significant(float64(t+s.Terms[uncertainty.Linear.In(e.job.Training.Precision)]*units.Seconds(kept/other-1)), 3)
 	}
 	return []plan.Warning{{ID: string(IDPowerLimited), Summary: "A power limit that was not measured",
-		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its %d-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
-			"the range does not count that. Where nothing is lost it takes %.3g s. Calibrate with a run on such a node.",
-			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, bits, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
+		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its %d-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %s to %s s instead of %s s; "+
+			"the range does not count that. Where nothing is lost it takes %s s. Calibrate with a run on such a node.",
+			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, bits, 100*kept, 100*low, 100*high, at(high), at(low), at(kept), at(1))}}
 }
