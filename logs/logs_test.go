@@ -727,7 +727,7 @@ func TestCauseShowsLate(t *testing.T) {
 		torchrun + status + first("OSError: [Errno 28] No space left on device"):                                         "storage " + strings.TrimSpace(first("OSError: [Errno 28] No space left on device")),
 		peers + torchrun + status + first("ended with signal 6"):                                                         "network " + strings.TrimSpace(peers),
 		"torch.OutOfMemoryError: CUDA out of memory.\n" + peers + "srun: error: Node failure on n2\n":                    "out_of_memory torch.OutOfMemoryError: CUDA out of memory.",
-		"ndc: job 1 on a\n" + peers + "ndc: job 2 on a\n" + "srun: error: Node failure on n2\n":                                                "network " + strings.TrimSpace(peers) + "; node srun: error: Node failure on n2",
+		"ndc: job 1 on a\n" + peers + "ndc: job 2 on a\n" + "srun: error: Node failure on n2\n":                          "network " + strings.TrimSpace(peers) + "; node srun: error: Node failure on n2",
 		"slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***\n" + peers + status: "time_limit slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***",
 	} {
 		var got []string

@@ -40,6 +40,8 @@ def start(run):
     if run.layout.zero_stage == 3 and run.layout.expert_parallel == 1:
         leaves(model, run.model.leaf_modules)
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers() if buffer.dtype == torch.float32}
+    if run.layout.mics:
+        name_groups(model)
     engine, *_ = deepspeed.initialize(model=model, model_parameters=parameter_groups(model, run),
                                       config=run.deepspeed_config, mpu=ulysses(model, run))
     untouched(getattr(engine.optimizer, "optimizer", engine.optimizer))
@@ -48,6 +50,13 @@ def start(run):
         shared.part(engine.module)
     mend_loading(engine, run.layout)
     return engine
+
+
+def name_groups(model):
+    """Let every parameter name the group that it is sharded over. MiCS leaves all ranks there, and from 0.19.3 on stage 3 goes by it:
+    ranks behind the first group take their shards for empty, drop the gradients and stay away from the sum over replicas."""
+    for parameter in model.parameters():
+        parameter.ds_process_group = parameter.comm.param_shard_group
 
 
 @torch.no_grad()
@@ -115,8 +124,22 @@ def placement(run):
         return torch.device("cpu")
     if run.layout.zero_stage < 3:
         return torch.device(get_accelerator().current_device_name())
-    init = deepspeed.zero.MiCS_Init if run.layout.mics else deepspeed.zero.Init
-    return init(config_dict_or_path=run.deepspeed_config)
+    return sharded_init(run.layout)(config_dict_or_path=run.deepspeed_config)
+
+
+def sharded_init(layout):
+    return deepspeed.zero.MiCS_Init if layout.mics else deepspeed.zero.Init
+
+
+@contextlib.contextmanager
+def zero_init(init):
+    """What transformers shards with, which knows one alone."""
+    before = deepspeed.zero.Init
+    deepspeed.zero.Init = init
+    try:
+        yield
+    finally:
+        deepspeed.zero.Init = before
 
 
 def cut(layout):
@@ -141,7 +164,8 @@ def from_huggingface(run):
         # Of weights that it shards, transformers does not say what it leaves out; tied ones it would compare.
         _, read = read_weights(run, tied=False, device_map="meta")
         sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
-        model = pretrained(run, read["unexpected_keys"])
+        with zero_init(sharded_init(run.layout)):
+            model = pretrained(run, read["unexpected_keys"])
         del sharding
         return model, None
     model = empty(run, torch.device("cpu"))
