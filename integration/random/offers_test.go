@@ -16,7 +16,7 @@ import (
 // in its launch; what no job has is judged by nobody. The first jobs tell what is
 // offered; of the later ones those are built that may have what is missing.
 func TestEveryChoice(t *testing.T) {
-	const first, all = 100, 5000
+	const first, all = 100, 20000
 	for framework, backend := range artifacts.Backends {
 		t.Run(framework, func(t *testing.T) {
 			missing, made := map[string]string{}, map[string]bool{} // by the name of a choice: the text of a job that asks for it

@@ -34,7 +34,6 @@ var chains = []struct {
 	{"FromAnAllocation", fromAnAllocation},
 	{"PartitionOfTheSubmission", partitionOfTheSubmission},
 	{"SubmittedTwice", submittedTwice},
-	{"SubmittedAfterACancel", submittedAfterACancel},
 	{"RequeuedAfterItsEnd", requeuedAfterItsEnd},
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},

@@ -183,7 +183,7 @@ func (c *cluster) startNode(t *testing.T, i int) {
 // has ended.
 func (c *cluster) crash(t *testing.T, i int) {
 	t.Helper()
-	c.do(t, "ip netns pids n%d | xargs -r kill -KILL", i)
+	c.do(t, "while pids=$(ip netns pids n%d) && [ -n \"$pids\" ]; do kill -KILL $pids 2>/dev/null; sleep 0.1; done", i) // what is listed may have ended
 	t.Cleanup(func() { c.startNode(t, i) })
 }
 

@@ -19,6 +19,8 @@ func TestSlurm(t *testing.T) {
 	t.Run("Jobs", func(t *testing.T) {
 		t.Run("ScriptsAreAccepted", func(t *testing.T) { t.Parallel(); scriptsAreAccepted(t, c, folders) })
 		t.Run("ScriptsAreClean", func(t *testing.T) { t.Parallel(); scriptsAreClean(t, folders) })
+		// Alone: the second run has to find nodes before Slurm kills what is left of the first.
+		t.Run("SubmittedAfterACancel", func(t *testing.T) { submittedAfterACancel(t, c) })
 		for _, s := range chains {
 			t.Run(s.name, func(t *testing.T) { t.Parallel(); s.run(t, c) })
 		}
