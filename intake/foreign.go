@@ -148,7 +148,7 @@ func (in *intake) trainerOptions(f File) []settings.Option {
 		for _, c := range e.script.Commands {
 			words := commandLine(o.Name, c)
 			named := slices.IndexFunc(words, func(w settings.Word) bool {
-				return path.Base(w.Text) == path.Base(f.Name) || strings.HasSuffix(w.Text, "="+path.Base(f.Name)) || strings.HasSuffix(w.Text, "/"+path.Base(f.Name))
+				return path.Base(w.Text) == path.Base(f.Name) || strings.HasSuffix(w.Text, "="+path.Base(f.Name))
 			})
 			if named < 0 {
 				continue
