@@ -45,6 +45,10 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			Imports:        2,    // as one rank reads them, and as all share them
 			ImportsSharded: 1,    // transformers reads into one rank of a node
 			ReadsFiles:     true, // runtime/checkpoint_engine/torch_checkpoint_engine.py, torch.load to the CPU
+			// runtime/zero/stage3.py: partition_grads, _offload_grad_partition_at_boundary,
+			// unscale_and_clip_grads, _reassign_or_swap_out_partitioned_parameters; stages 1
+			// and 2 do about the same (stage_1_and_2.py)
+			StagesGradients: true,
 		},
 		Calibration: runtime.Calibration{Time: "deepspeed", Memory: "deepspeed"},
 	}

@@ -17,7 +17,7 @@ var lineTerms = map[string]struct {
 	"linear": {uncertainty.Linear, true}, "head": {uncertainty.Linear, true}, "experts": {uncertainty.Grouped, true},
 	"attention": {uncertainty.Attention, true}, "memory_bound": {uncertainty.Bandwidth, true}, "host": {uncertainty.Host, true},
 	"contention": {uncertainty.Overlap, true}, "offload": {uncertainty.PCIe, true},
-	"optimizer": {uncertainty.Bandwidth, false}, "straggler": {uncertainty.Straggler, false},
+	"optimizer": {uncertainty.Bandwidth, false}, "host_update": {uncertainty.HostUpdate, false}, "straggler": {uncertainty.Straggler, false},
 }
 
 // lineGroups are the lines that are communication, and the groups of the mesh

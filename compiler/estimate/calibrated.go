@@ -40,6 +40,8 @@ func (f *factors) of(at line, g *groups) units.Ratio {
 		return f[uncertainty.Attention]
 	case lineMemoryBound, lineOptimizer:
 		return f[uncertainty.Bandwidth]
+	case lineHostUpdate:
+		return f[uncertainty.HostUpdate]
 	case lineHost:
 		return f[uncertainty.Host]
 	case lineContention:
@@ -137,7 +139,7 @@ func (f *factors) kept(p *pass, g *groups) units.Ratio {
 
 // once multiplies what comes once per step, but for what is made of it later.
 func (f *factors) once(s *step) {
-	for _, at := range [...]line{lineGradients, lineParameters, lineSmall, lineOptimizer, lineContention} {
+	for _, at := range [...]line{lineGradients, lineParameters, lineSmall, lineOptimizer, lineHostUpdate, lineContention} {
 		s.once[at] = f.of(at, s.g).Of(s.once[at])
 	}
 	f.traffic(&s.collectives, s.g)

@@ -13,7 +13,7 @@ import (
 // sections are where docs/time.md has the formulas of the lines.
 var sections = [lines]string{
 	lineLinear: "gemms", lineExperts: "gemms", lineAttention: "attention", lineMemoryBound: "memory-bound-kernels", lineHead: "embedding-head-and-loss",
-	lineRecompute: "recompute", lineHost: "host", lineContention: "communication-inside-a-layer", lineOffload: "offload", lineOptimizer: "once-per-step",
+	lineRecompute: "recompute", lineHost: "host", lineContention: "communication-inside-a-layer", lineOffload: "offload", lineOptimizer: "once-per-step", lineHostUpdate: "once-per-step",
 	lineTensor: "communication-inside-a-layer", lineContext: "communication-inside-a-layer", lineExpert: "communication-inside-a-layer", lineState: "sharded-state",
 	linePipeline: "pipeline", lineGradients: "sharded-state", lineParameters: "sharded-state", lineSmall: "once-per-step", lineBubble: "pipeline", lineStraggler: "once-per-step",
 }

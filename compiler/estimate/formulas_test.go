@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -633,7 +634,7 @@ func TestHostUpdate(t *testing.T) {
 		j := jobOf(dense(), 1)
 		j.Cluster.CPUsPerNode, j.Slurm.CPUsPerTask = cores, asked
 		e := New(j, targetOf(runtimes.Buckets()))
-		return float64(e.hostUpdate(1e9, 30, 4) - e.overPCIe(6e9))
+		return float64(e.hostUpdate(1e9, 30, 6) - e.overPCIe(6e9))
 	}
 	p := DefaultParameters()
 	core, node := p.at("host_core_bandwidth"), p.at("host_memory_bandwidth")*p.at("host_memory_share")
@@ -650,6 +651,32 @@ func TestHostUpdate(t *testing.T) {
 	} {
 		if got := seconds(c.cores, c.asked); math.Abs(got/c.want-1) > 1e-12 {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestStagedUpdate: Adam with fp32 moments and bf16 gradients that are not clipped moves
+// 28 bytes for a parameter on the host, and 4 over PCIe. Where gradients are staged,
+// clipped or not, it is 4 + 4 + 8 + 4 + 8 + 16 + 6 + 2 = 52 and 10 (docs/time.md).
+func TestStagedUpdate(t *testing.T) {
+	for _, c := range []struct {
+		staged         bool
+		clipping       float64
+		bytes, crosses float64
+	}{{false, 0, 28, 4}, {false, 1, 34, 4}, {true, 0, 52, 10}, {true, 1, 52, 10}} {
+		j := jobOf(dense(), 1)
+		j.Training.Optimizer.GradientClipping = c.clipping
+		r := runtimes.Buckets()
+		r.Host.StagesGradients = c.staged
+		e := New(j, targetOf(r))
+		l, x := single(8), execution()
+		l.ZeroStage, x.GradientDType, x.OffloadOptimizer = 3, "bf16", true
+		s := e.run(&l, &x)
+		n := s.elements[0]
+		want := e.hostUpdate(float64(n.Dense)/float64(s.g.shard.Size()), c.bytes, c.crosses)
+		near(t, fmt.Sprintf("staged %v, clipped at %v", c.staged, c.clipping), float64(s.once[lineHostUpdate]), float64(want))
+		if s.once[lineOptimizer] != 0 {
+			t.Errorf("the GPU updates for %v, too", s.once[lineOptimizer])
 		}
 	}
 }

@@ -17,6 +17,7 @@ const (
 	lineContention
 	lineOffload
 	lineOptimizer
+	lineHostUpdate
 	lineTensor
 	lineContext
 	lineExpert
@@ -42,6 +43,7 @@ var lineNames = [lines]struct{ id, name string }{
 	lineContention:  {"contention", "compute slowed by hidden communication"},
 	lineOffload:     {"offload", "activations on their way to the host and back"},
 	lineOptimizer:   {"optimizer", "optimizer step"},
+	lineHostUpdate:  {"host_update", "optimizer step on the host"},
 	lineTensor:      {"tensor_parallel", "exposed tensor-parallel communication"},
 	lineContext:     {"context_parallel", "exposed context-parallel communication"},
 	lineExpert:      {"expert_parallel", "exposed expert-parallel communication"},

@@ -108,6 +108,7 @@ func (g *groups) terms(c *costs) uncertainty.Terms {
 		}
 	}
 	t[uncertainty.Bandwidth] += c[lineOptimizer]
+	t[uncertainty.HostUpdate] = c[lineHostUpdate]
 	t[uncertainty.Host] = c[lineHost]
 	t[uncertainty.Overlap] = c[lineContention]
 	t[uncertainty.PCIe] = c[lineOffload]

@@ -122,7 +122,11 @@ func (e *Evaluator) optimizer(l *plan.Layout, x *plan.Execution) {
 			worst = max(worst, e.update(l, x, n))
 		}
 	}
-	s.once[lineOptimizer] = worst
+	if x.OffloadOptimizer {
+		s.once[lineHostUpdate] = worst
+	} else {
+		s.once[lineOptimizer] = worst
+	}
 }
 
 // update is the optimizer's time for one rank's parameters: the update reads
@@ -146,7 +150,10 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n program.Elements
 		perElement += 3 * gradient
 	}
 	if x.OffloadOptimizer {
-		return e.hostUpdate(own, perElement, gradient)
+		if e.runtime.Host.StagesGradients {
+			return e.hostUpdate(own, stagedUpdate+2*gradient+moments, stagedTransfer+2*gradient)
+		}
+		return e.hostUpdate(own, perElement, gradient+2)
 	}
 	bytes := own * perElement
 	if p.ClearsGradients {
@@ -177,14 +184,24 @@ func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
 	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.base)) / e.parameters.at("muon_rate"))
 }
 
-// hostUpdate is the update on the host: the ranks of a node share its memory
-// bandwidth, each reaches no more of it than its cores do, and gradients and
+// What an update on the host moves for each parameter where gradients are staged, in
+// bytes beside twice the gradient's own and the moments: in the host's memory the
+// gradient is written in fp32 (4), scaled (8) and read (4), the master weight read and
+// written (8), and the 16-bit weight made of it (6) and sent (2); over PCIe go the
+// gradient in fp32 and the weight.
+const (
+	stagedUpdate   = 4 + 8 + 4 + 8 + 6 + 2
+	stagedTransfer = 4 + 2
+)
+
+// hostUpdate is the update on the host of so many parameters: the ranks of a node share
+// its memory bandwidth, each reaches no more of it than its cores do, and gradients and
 // weights cross PCIe.
-func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds {
+func (e *Evaluator) hostUpdate(own, bytes, transfer float64) units.Seconds {
 	ranks := float64(e.job.Cluster.GPUsPerNode)
 	cores := float64(e.job.CoresPerRank()) * e.parameters.at("host_core_bandwidth")
 	rate := min(cores, e.hostBandwidth()*e.parameters.at("host_memory_share")/ranks)
-	return units.Seconds(own*perElement/rate) + e.overPCIe(own*(gradient+2))
+	return units.Seconds(own*bytes/rate) + e.overPCIe(own*transfer)
 }
 
 // small adds the collectives whose size hardly matters: the gradient norm,

@@ -54,6 +54,11 @@ type Host struct {
 	Imports, ImportsSharded int
 	// ReadsFiles says that a rank that resumes reads each of its files as a whole.
 	ReadsFiles bool
+	// StagesGradients says that gradients whose optimizer is on the host wait there in
+	// their own type, go back to the GPU for their norm, and come again in fp32, in which
+	// they are scaled whether or not they are clipped; and that updated weights are cut to
+	// 16 bits there.
+	StagesGradients bool
 }
 
 // Pipeline is how pipeline stages hand over activations and their gradients.

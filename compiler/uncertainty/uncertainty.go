@@ -27,35 +27,37 @@ type Term uint8
 // The terms of a step. Recomputed passes and the idle time of a pipeline belong
 // to the terms of the work that they repeat or wait for.
 const (
-	Linear    Term = iota // dense GEMMs, embedding and head
-	Grouped               // expert GEMMs
-	Linear8               // dense GEMMs, embedding and head where a job computes in 8 bits or fewer
-	Grouped8              // its expert GEMMs
-	Attention             // attention kernels
-	Bandwidth             // kernels bound by memory bandwidth, the optimizer among them
-	Host                  // what the host takes to launch work
-	Overlap               // compute slowed by communication that runs behind it
-	NVLink                // exposed communication within an NVLink domain
-	Network               // exposed communication between nodes
-	PCIe                  // exposed communication within a node without NVLink, and between GPU and host
-	Straggler             // waiting for the slowest rank
-	Count                 // how many terms there are
+	Linear     Term = iota // dense GEMMs, embedding and head
+	Grouped                // expert GEMMs
+	Linear8                // dense GEMMs, embedding and head where a job computes in 8 bits or fewer
+	Grouped8               // its expert GEMMs
+	Attention              // attention kernels
+	Bandwidth              // kernels bound by memory bandwidth, the optimizer among them
+	HostUpdate             // the optimizer where the host runs it
+	Host                   // what the host takes to launch work
+	Overlap                // compute slowed by communication that runs behind it
+	NVLink                 // exposed communication within an NVLink domain
+	Network                // exposed communication between nodes
+	PCIe                   // exposed communication within a node without NVLink, and between GPU and host
+	Straggler              // waiting for the slowest rank
+	Count                  // how many terms there are
 )
 
 // names are the terms in data files, and in words.
 var names = [Count]struct{ id, words string }{
-	Linear:    {"linear", "dense GEMMs"},
-	Grouped:   {"grouped", "expert GEMMs"},
-	Linear8:   {"linear8", "dense GEMMs in 8 bits"},
-	Grouped8:  {"grouped8", "expert GEMMs in 8 bits"},
-	Attention: {"attention", "attention"},
-	Bandwidth: {"bandwidth", "memory-bound kernels"},
-	Host:      {"host", "host and launch overhead"},
-	Overlap:   {"overlap", "compute beside communication"},
-	NVLink:    {"nvlink", "communication over NVLink"},
-	Network:   {"network", "communication between nodes"},
-	PCIe:      {"pcie", "communication over PCIe"},
-	Straggler: {"straggler", "waiting for the slowest rank"},
+	Linear:     {"linear", "dense GEMMs"},
+	Grouped:    {"grouped", "expert GEMMs"},
+	Linear8:    {"linear8", "dense GEMMs in 8 bits"},
+	Grouped8:   {"grouped8", "expert GEMMs in 8 bits"},
+	Attention:  {"attention", "attention"},
+	Bandwidth:  {"bandwidth", "memory-bound kernels"},
+	HostUpdate: {"host_update", "the optimizer on the host"},
+	Host:       {"host", "host and launch overhead"},
+	Overlap:    {"overlap", "compute beside communication"},
+	NVLink:     {"nvlink", "communication over NVLink"},
+	Network:    {"network", "communication between nodes"},
+	PCIe:       {"pcie", "communication over PCIe"},
+	Straggler:  {"straggler", "waiting for the slowest rank"},
 }
 
 // String is the name of a term as data files write it.

@@ -205,6 +205,7 @@ var spellings = map[string][]string{
 	"moe_dispatcher":           {"moe_flex_dispatcher_backend"},
 	"offload.optimizer":        {"offload_optimizer"},
 	"offload.parameters":       {"offload_parameters"},
+	"loss_chunks":              {"loss_chunks"},
 }
 
 // elsewhere are what facts state of an execution beside its options, and others read.
