@@ -114,6 +114,9 @@ const (
 	RuleRecomputeDelayedScaling diag.ID = "megatron-recompute-delayed-scaling"
 	// RuleRecomputeMTP: MTP layers are recomputed one by one.
 	RuleRecomputeMTP diag.ID = "megatron-recompute-mtp"
+	// RuleRecomputeMTPRelease: the release cannot recompute whole layers of a
+	// model with MTP layers.
+	RuleRecomputeMTPRelease diag.ID = "megatron-recompute-mtp-release"
 	// RuleBF16Layers: more layers stay in bf16 than a pipeline rank has.
 	RuleBF16Layers diag.ID = "megatron-bf16-layers"
 	// RuleLowPrecisionAlignment: a matrix dimension per rank does not fill the

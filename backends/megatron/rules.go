@@ -14,7 +14,7 @@ import (
 // (megatron/core/transformer), parallel_state.py and schedules.py.
 func (v *version) rules() []target.Rule {
 	return slices.Concat(v.tensorRules(), contextRules, expertRules, stateRules, pipelineRules,
-		recomputeRules, precisionRules, v.gatherRules(), hybridRules, v.execution().Conflicts(), v.optimizerRules())
+		recomputeRules, v.predictionRules(), precisionRules, v.gatherRules(), hybridRules, v.execution().Conflicts(), v.optimizerRules())
 }
 
 // tensorRules: transformer_config.py divides heads and widths by the tensor
@@ -188,14 +188,23 @@ var recomputeRules = []target.Rule{
 		l := f.Layout
 		return l.Recompute == plan.RecomputeFull && (l.RecomputeMethod == "" || l.RecomputeLayers < 1)
 	}},
-	{ID: RuleRecomputeMTP, Reason: "uniform recompute of a model with MTP layers needs recompute_layers = 1", Breaks: func(f *target.Facts) bool { // multi_token_prediction.py
-		l := f.Layout
-		return f.Job.Model.MTP.Layers > 0 && l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "uniform" && l.RecomputeLayers > 1
-	}},
 	{ID: RuleRecomputeModule, Reason: "a recomputed module does not exist in this model", Breaks: breaksRecomputeModule},
 	{ID: RuleRecomputeDelayedScaling, Reason: "fp8 with delayed scaling cannot recompute layernorm or moe_act", Breaks: func(f *target.Facts) bool {
 		return f.Layout.Recompute == plan.RecomputeSelective && f.Job.Training.Precision == "fp8" &&
 			f.Job.Training.FP8.Recipe == "delayed" &&
 			f.Layout.RecomputeModules.Has(plan.ModuleNorm|plan.ModuleExpertActivation)
 	}},
+}
+
+// predictionRules: multi_token_prediction.py.
+func (v *version) predictionRules() []target.Rule {
+	return []target.Rule{
+		{ID: RuleRecomputeMTP, Reason: "uniform recompute of a model with MTP layers needs recompute_layers = 1", Breaks: func(f *target.Facts) bool {
+			l := f.Layout
+			return f.Job.Model.MTP.Layers > 0 && l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "uniform" && l.RecomputeLayers > 1
+		}},
+		{ID: RuleRecomputeMTPRelease, Reason: "full recompute of a model with MTP layers ends core_v0.18.0 and core_v0.18.2 in the first step: what recomputes an MTP layer does not take the padding_mask that it is given", Breaks: func(f *target.Facts) bool {
+			return v.minor == 18 && f.Job.Model.MTP.Layers > 0 && f.Layout.Recompute == plan.RecomputeFull
+		}},
+	}
 }

@@ -94,9 +94,13 @@ func TestRules(t *testing.T) {
 			l.PipelineParallel, l.VirtualPipeline = 4, 2
 		}},
 		{RuleRecomputeFull, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.Recompute = plan.RecomputeFull }},
-		{RuleRecomputeMTP, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+		{RuleRecomputeMTP, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 			j.Model.MTP.Layers = 1
 			l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 2
+		}},
+		{RuleRecomputeMTPRelease, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model.MTP.Layers = 1
+			l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 		}},
 		{RuleBF16Layers, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise", BF16LastLayers: 5}

@@ -194,6 +194,12 @@ var megatronCases = []Case{
 			d.Job.Model.MTP = job.MTP{Layers: 1, LossScale: 0.1}
 			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 2
 		}},
+	{Rule: "megatron-recompute-mtp-release", Model: "dense", Version: "core_v0.18.2", What: "full recompute with an MTP layer",
+		Why: "ends in the first forward pass: “_checkpointed_forward() got an unexpected keyword argument 'padding_mask'”",
+		Edit: func(d *Draft) {
+			d.Job.Model.MTP = job.MTP{Layers: 1, LossScale: 0.1}
+			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+		}},
 	{Rule: "megatron-bf16-layers", Model: "dense", What: "more layers in bf16 at the end than a pipeline rank has",
 		Says: "must be between 0 and number of layers per pipeline stage",
 		Edit: func(d *Draft) {
