@@ -312,6 +312,12 @@ func (v *version) execution() *execution.Table[written] {
 			{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam only", Breaks: func(f *target.Facts) bool {
 				return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
 			}},
+			// A rank has no gradient of what lies on others (param_and_grad_buffer.py,
+			// update_main_grads), and what divides by the scale asks for all
+			// (distrib_optimizer.py, _collect_main_grad_data_for_unscaling).
+			{ID: RuleFullyShardedScale, Reason: "Megatron-FSDP fails at the first update of a run in fp16, whose loss is scaled: zero_stage up to 1, or bf16", Breaks: func(f *target.Facts) bool {
+				return f.Exec.FullySharded && f.Job.Training.Precision == "fp16"
+			}},
 		},
 		Becomes: written{at: inSharding, emit: (*arguments).fullySharded},
 	}, {

@@ -164,6 +164,9 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Job.Training.Optimizer.Kind, d.Job.Training.Optimizer.Momentum = 3, "muon", 0.95
 		}},
+	{Rule: "megatron-fully-sharded-scale", Model: "dense", What: "Megatron-FSDP in fp16",
+		Why:  "ends at the first update: “'NoneType' object has no attribute 'data'”, of a parameter that lies on another rank",
+		Edit: func(d *Draft) { d.Layout.ZeroStage, d.Job.Training.Precision = 2, "fp16" }},
 	{Rule: "megatron-parameter-gather", Model: "dense", What: "fp8.parameter_gather with zero_stage = 0",
 		Says: "--fp8-param-gather only supported with distributed optimizer",
 		Edit: func(d *Draft) {
