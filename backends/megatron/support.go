@@ -252,6 +252,10 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 	if j.Model.MoE.TokenDrop && r.Balance == "bias" && r.AuxCoefficient == 0 && r.Score == "sigmoid" && j.Model.MoE.CapacityFactor <= 0 {
 		refuse("capacity_factor", "Dropping tokens needs a capacity_factor.")
 	}
+	if e := j.Model.MoE; e.TokenDrop && float64(e.TopK)*e.CapacityFactor > float64(e.Experts) {
+		refuse("capacity_factor", fmt.Sprintf("An expert would have room for more tokens than a rank has, which Megatron-LM cannot fill (moe_utils.py, permute). With top_k = %d of %s, capacity_factor = %.4g drops no token already.",
+			e.TopK, units.Count(e.Experts, "expert"), float64(e.Experts)/float64(e.TopK)))
+	}
 }
 
 func checkPrecision(v *version, j *job.Job, diags *diag.List) {

@@ -355,6 +355,10 @@ func TestDiagnostics(t *testing.T) {
 		{"mxfp8 on Hopper", "core_v0.19.2", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "compute capability 10.0"},
 		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
 		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
+		{"room for more tokens than there are", "core_v0.19.2", func(j *job.Job) {
+			j.Model = mixtral()
+			j.Model.MoE.TokenDrop, j.Model.MoE.CapacityFactor = true, 4.5
+		}, UnsupportedModel, "With top_k = 2 of 8 experts, capacity_factor = 4 drops"},
 		{"one expert, of weight one", "core_v0.19.2", func(j *job.Job) { j.Model = mixtral(); j.Model.MoE.TopK = 1 }, UnsupportedModel, "pre_softmax = true and normalize = false"},
 		{"one expert of sigmoid scores, of weight one", "core_v0.19.2", func(j *job.Job) {
 			j.Model = mixtral()
