@@ -312,6 +312,12 @@ func (v *version) execution() *execution.Table[written] {
 			{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam only", Breaks: func(f *target.Facts) bool {
 				return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
 			}},
+			// checkpointing.py: before core_v0.17.0 save_checkpoint refuses the format, then it
+			// asks save_state_dict_async_plan for a cache that only nvidia-resiliency-ext's has.
+			{ID: RuleFullyShardedAsync, Reason: "Megatron-FSDP fails at its first asynchronous save: checkpoint.async = false, or zero_stage up to 1", Breaks: func(f *target.Facts) bool {
+				c := &f.Job.Training.Checkpoint
+				return f.Exec.FullySharded && c.Path != "" && c.Async
+			}},
 			// A rank has no gradient of what lies on others (param_and_grad_buffer.py,
 			// update_main_grads), and what divides by the scale asks for all
 			// (distrib_optimizer.py, _collect_main_grad_data_for_unscaling).

@@ -93,6 +93,8 @@ const (
 	RuleFullyShardedPipeline diag.ID = "megatron-fully-sharded-pipeline"
 	// RuleFullyShardedOptimizer: Megatron-FSDP with another optimizer than Adam.
 	RuleFullyShardedOptimizer diag.ID = "megatron-fully-sharded-optimizer"
+	// RuleFullyShardedAsync: Megatron-FSDP with asynchronous saves.
+	RuleFullyShardedAsync diag.ID = "megatron-fully-sharded-async"
 	// RuleFullyShardedScale: Megatron-FSDP with the loss scale of fp16.
 	RuleFullyShardedScale diag.ID = "megatron-fully-sharded-scale"
 	// RuleFullyShardedStart: parameters that the release cannot draw on the meta device.

@@ -80,6 +80,9 @@ func TestRules(t *testing.T) {
 			j.Model, l.ZeroStage, l.ExpertParallel = deepseek(), 3, 8
 			j.Model.MoE.SharedExpertGate = true
 		}},
+		{RuleFullyShardedAsync, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			l.ZeroStage, j.Training.Checkpoint = 3, job.Checkpoint{Path: "/checkpoints", SaveOptimizer: true, Async: true}
+		}},
 		{RuleFullyShardedScale, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, j.Training.Precision = 2, "fp16" }},
 		{RuleFullyShardedOptimizer, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, j.Training.Optimizer.Kind = 3, "muon" }},
 		{RuleParameterGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {

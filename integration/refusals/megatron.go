@@ -164,6 +164,12 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Job.Training.Optimizer.Kind, d.Job.Training.Optimizer.Momentum = 3, "muon", 0.95
 		}},
+	{Rule: "megatron-fully-sharded-async", Model: "dense", What: "Megatron-FSDP with checkpoint.async",
+		Why: "ends at the first save: “save_state_dict_async_plan() got an unexpected keyword argument 'enable_cache'”",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage = 3
+			d.Job.Training.Checkpoint = job.Checkpoint{Path: "/checkpoints", SaveOptimizer: true, Async: true}
+		}},
 	{Rule: "megatron-fully-sharded-scale", Model: "dense", What: "Megatron-FSDP in fp16",
 		Why:  "ends at the first update: “'NoneType' object has no attribute 'data'”, of a parameter that lies on another rank",
 		Edit: func(d *Draft) { d.Layout.ZeroStage, d.Job.Training.Precision = 2, "fp16" }},
