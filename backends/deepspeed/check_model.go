@@ -183,6 +183,8 @@ func (c *modelChecker) checkMoE(f *family) {
 	c.lacks((allMoE || sigmoid) && e.LayerFrequency > 1, "model.moe.layer_frequency", fmt.Sprintf("In the %s class of transformers every layer after the first dense ones is a mixture of experts, not every n-th.", class))
 	c.lacks(allMoE && !normalizes(r), "model.moe.router.normalize=false with softmax", fmt.Sprintf("The router of the %s class of transformers always normalises the weights of the chosen experts.", class))
 	c.lacks(r.Groups > 1 && !sigmoid, "model.moe.router.groups", fmt.Sprintf("The router of the %s class of transformers knows no groups of experts.", class))
+	c.refuse(r.Groups > 1 && sigmoid && e.Experts/r.Groups < 2, "model.moe.router.groups", // route_tokens_to_experts
+		fmt.Sprintf("The %s class of transformers chooses groups by their best two experts, and stops at groups of one. Without groups, a token uses the same experts.", class))
 	c.lacks(r.ScalingFactor != 0 && r.ScalingFactor != 1 && !sigmoid, "model.moe.router.scaling_factor", fmt.Sprintf("The router of the %s class of transformers has no factor on the experts' weights.", class))
 	c.belongs(r.Bias, class == "gpt_oss", "model.moe.router.bias", "a bias of the router's linear layer", "gpt_oss")
 	dtype := f.routerDType

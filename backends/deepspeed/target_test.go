@@ -128,6 +128,12 @@ func TestTargetDiagnostics(t *testing.T) {
 			*j = *tinyMoE(4)
 			j.Training.Precision, j.Model.MoE.Router.ScalingFactor = "bf16", 2.5
 		}, UnsupportedModel, "Megatron-LM, TorchTitan and"},
+		{"groups of one expert", func(j *job.Job) {
+			*j = *tinyMoE(4)
+			m := &j.Model
+			j.Training.Precision, m.Architecture = "bf16", "glm4_moe"
+			m.MoE.Router = job.Router{Score: "sigmoid", Balance: "none", Groups: m.MoE.Experts, GroupTopK: m.MoE.TopK, Normalize: true}
+		}, UnsupportedModel, "stops at groups of one"},
 		{"norms of queries", func(j *job.Job) { j.Model.Attention.QKNorm = true }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
 		{"biases of queries of llama", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `(for architectures "qwen2" and "glm4_moe") have it`},
 		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Training.Precision, j.Model.Attention.QKVBias = "bf16", true }, UnsupportedModel, "biases on none"},

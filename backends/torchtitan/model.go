@@ -166,6 +166,7 @@ func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 			fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s). %s", v.name, what(missing), j.Model.Name, f.module, advice(missing)))
 	}
 	v.checkYaRN(j, f, &diags)
+	checkGroups(j, &diags)
 	v.warnRouter(j, &diags)
 	return f, diags
 }
@@ -199,6 +200,15 @@ func (v *version) checkYaRN(j *job.Job, f *family, diags *diag.List) {
 	}
 	if has := f.truncate; has != "" && has != fmt.Sprint(!s.Untruncated) {
 		refuse("truncate", fmt.Sprintf("The YaRN of TorchTitan %s's %s is that of truncate = %s. Set it, or use 0.3.0, which has both.", v.name, f.module, has))
+	}
+}
+
+// checkGroups refuses groups of a single expert: the router chooses groups by the sum of
+// their best two scores (_get_node_limited_routing_scores).
+func checkGroups(j *job.Job, diags *diag.List) {
+	if e := j.Model.MoE; e != nil && e.Router.Groups > 1 && e.Experts/e.Router.Groups < 2 {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.moe.router.groups"), "Model that TorchTitan cannot build",
+			"TorchTitan chooses groups by their best two experts, and stops at groups of one. Without groups, a token uses the same experts.")
 	}
 }
 

@@ -249,6 +249,7 @@ func TestRefusals(t *testing.T) {
 		id       diag.ID
 		detail   string
 	}{
+		{"groups of one expert", "both", func(j *job.Job) { j.Model = latentModel(); j.Model.MoE.Router.Groups = 8 }, UnsupportedModel, "stops at groups of one"},
 		{"learned positions", "both", func(j *job.Job) { j.Model.PositionEmbedding.Kind = "learned" }, UnsupportedModel, `Megatron-LM and DeepSpeed (for architecture "gpt") have it`},
 		{"gelu", "both", func(j *job.Job) { j.Model.Activation.Kind = "gelu" }, UnsupportedModel, "lacks GELU"},
 		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "a soft cap on the final logits"},
