@@ -36,6 +36,11 @@ func questions(t *testing.T, s *server, p position) {
 	if _, err := s.definition(ctx, where); err != nil {
 		t.Fatal(err)
 	}
+	if found, err := s.prepareRename(ctx, where); err != nil {
+		t.Fatal(err)
+	} else if found != nil {
+		_, _ = s.rename(ctx, &renameParams{*where, "y"}) // or refused, since something is wrong already
+	}
 	if _, err := s.symbols(ctx, document); err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,7 @@ type capabilities struct {
 	DefinitionProvider         bool              `json:"definitionProvider"`
 	DocumentSymbolProvider     bool              `json:"documentSymbolProvider"`
 	DocumentFormattingProvider bool              `json:"documentFormattingProvider"`
+	RenameProvider             renameOptions     `json:"renameProvider"`
 	CodeActionProvider         actionOptions     `json:"codeActionProvider"`
 	CodeLensProvider           lensOptions       `json:"codeLensProvider"`
 }
@@ -87,6 +88,10 @@ type actionOptions struct {
 
 type lensOptions struct {
 	ResolveProvider bool `json:"resolveProvider"`
+}
+
+type renameOptions struct {
+	PrepareProvider bool `json:"prepareProvider"`
 }
 
 type openParams struct {
@@ -117,6 +122,17 @@ type documentParams struct {
 type positionParams struct {
 	TextDocument documentID `json:"textDocument"`
 	Position     position   `json:"position"`
+}
+
+type renameParams struct {
+	positionParams
+	NewName string `json:"newName"`
+}
+
+// renamed is what a rename would take the place of.
+type renamed struct {
+	Range       textRange `json:"range"`
+	Placeholder string    `json:"placeholder"`
 }
 
 type diagnosticsParams struct {

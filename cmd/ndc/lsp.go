@@ -33,10 +33,10 @@ func newLSP(stdout io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "lsp", Short: "Answer an editor over the Language Server Protocol", Args: takes(0, 0, "no arguments"),
 		Long: `Answer an editor over standard input and output: diagnostics while one types,
-completion, explanations, definitions, symbols, formatting, and above each job
-the step time, memory and MFU that are predicted for it. Editors start this
-command themselves; docs/editors.md has their settings. Nothing is written but
-entries of the catalogue that one goes to, in the user's cache folder.
+completion, explanations, definitions, renaming, symbols, formatting, and above
+each job the step time, memory and MFU that are predicted for it. Editors start
+this command themselves; docs/editors.md has their settings. Nothing is written
+but entries of the catalogue that one goes to, in the user's cache folder.
 
 A file is read with its folder, as validate does with DIR, and as a module of
 the folders that call it. --alone reads each file alone, as validate does with

@@ -108,6 +108,32 @@ func TestAt(t *testing.T) {
 	}
 }
 
+func TestReferences(t *testing.T) {
+	for src, want := range map[string]string{
+		"model = a.b.c":                             "a.b.c",
+		"model = a[\"k\"].b + f(x.y, 2.5)":          "a.k.b x.y",
+		"model = a[b.c].d[0].e[*].f":                "a..d..e..f b.c",
+		"x = \"${a.b}-$${c.d}\"":                    "a.b",
+		"x = [for v in a.b : v.c + v if c.d]":       "a.b c.d",
+		"x = { for k, v in a.b : k => v.c }\ny=v.d": "a.b v.d",
+		"x = a[": "",
+		"x = a.": "",
+		"# a.b":  "",
+	} {
+		var got []string
+		for _, r := range Read("job.hcl", []byte("job \"a\" {\n  "+src+"\n}")).References() {
+			var steps []string
+			for _, s := range r.Steps {
+				steps = append(steps, s.Text)
+			}
+			got = append(got, strings.Join(steps, "."))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", src, got, want)
+		}
+	}
+}
+
 // seeds are the files of the examples and of tests.
 func seeds(tb testing.TB) []string {
 	tb.Helper()
@@ -155,6 +181,11 @@ func hold(t *testing.T, src string) {
 			f.ValueText(a)
 		}
 	})
+	for _, r := range f.References() {
+		for _, step := range r.Steps {
+			inside(step.Span)
+		}
+	}
 	step := 1 + len(src)/500
 	for i := -1; i <= len(src)+1; i += step {
 		inside(f.At(i).Word.Span)
@@ -193,6 +224,7 @@ func TestLong(t *testing.T) {
 			f.At(i)
 		}
 		f.All(func(*Block) {})
+		f.References()
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%q takes %v", part, took)
 		} else {

@@ -179,20 +179,51 @@ func (f *File) index(i int) (key string, before int) {
 
 // forward reads the steps that follow a reference.
 func (f *File) forward(i int, steps []string) []string {
+	for _, s := range f.follow(i) {
+		steps = append(steps, s.Text)
+	}
+	return steps
+}
+
+// follow reads the steps of a reference from a token on: names behind dots, and what
+// stands in brackets, without text where that is computed.
+func (f *File) follow(i int) (steps []Text) {
 	for i+1 < len(f.tokens) {
 		switch {
 		case f.tokens[i].kind == hclsyntax.TokenDot && f.tokens[i+1].kind == hclsyntax.TokenIdent:
-			steps = append(steps, f.text(i+1).Text)
+			steps = append(steps, f.text(i+1))
 			i += 2
-		case f.tokens[i].kind == hclsyntax.TokenOBrack && i+4 < len(f.tokens) && f.tokens[i+1].kind == hclsyntax.TokenOQuote &&
-			f.tokens[i+2].kind == hclsyntax.TokenQuotedLit && f.tokens[i+3].kind == hclsyntax.TokenCQuote && f.tokens[i+4].kind == hclsyntax.TokenCBrack:
-			steps = append(steps, f.text(i+2).Text)
-			i += 5
+		case f.tokens[i].kind == hclsyntax.TokenOBrack:
+			closed := f.closed(i)
+			if closed < 0 {
+				return steps
+			}
+			step := Text{"", Span{f.tokens[i].span.End, f.tokens[closed].span.Start}}
+			if closed == i+4 && f.tokens[i+2].kind == hclsyntax.TokenQuotedLit {
+				step = f.text(i + 2)
+			}
+			steps = append(steps, step)
+			i = closed + 1
 		default:
 			return steps
 		}
 	}
 	return steps
+}
+
+// closed is the token that closes the bracket at another; -1 where none does.
+func (f *File) closed(i int) int {
+	for depth := 0; i < len(f.tokens) && f.tokens[i].role == expression; i++ {
+		switch f.tokens[i].kind {
+		case hclsyntax.TokenOBrack:
+			depth++
+		case hclsyntax.TokenCBrack:
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // gap is the place behind a token, outside of every word; -1 is the beginning.
