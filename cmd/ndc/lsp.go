@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ const typingPause = 150 * time.Millisecond
 
 func newLSP(stdout io.Writer) *cobra.Command {
 	var alone bool
+	var flags inputFlags
 	c := &cobra.Command{
 		Use: "lsp", Short: "Answer an editor over the Language Server Protocol", Args: takes(0, 0, "no arguments"),
 		Long: `Answer an editor over standard input and output: diagnostics while one types,
@@ -40,9 +42,10 @@ but entries of the catalogue that one goes to, in the user's cache folder.
 
 A file is read with its folder, as validate does with DIR, and as a module of
 the folders that call it. --alone reads each file alone, as validate does with
-FILE, for folders of files that have nothing to do with one another.`,
+FILE, for folders of files that have nothing to do with one another. --site and
+--var are those of validate, for the folders that have such a site or variable.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := lsp.Serve(c.InOrStdin(), kept{stdout}, lsp.Options{Files: disk{}, Program: editing{}, Version: buildVersion(), Alone: alone, Delay: typingPause})
+			err := lsp.Serve(c.InOrStdin(), kept{stdout}, lsp.Options{Files: disk{}, Program: editing{flags}, Version: buildVersion(), Alone: alone, Delay: typingPause})
 			if errors.Is(err, lsp.ErrNoShutdown) {
 				return exitError(exitInput) // as the protocol has it; nobody reads a message
 			}
@@ -50,6 +53,8 @@ FILE, for folders of files that have nothing to do with one another.`,
 		},
 	}
 	c.Flags().BoolVar(&alone, "alone", false, "read each file alone, not with its folder")
+	c.Flags().StringArrayVar(&flags.sites, "site", nil, "look at jobs as they are built for this site; may be repeated")
+	c.Flags().Var(&variableFlag{f: &flags}, "var", "set a variable, as NAME=VALUE; may be repeated")
 	return c
 }
 
@@ -59,12 +64,19 @@ type kept struct{ io.Writer }
 // Close implements io.Closer.
 func (kept) Close() error { return nil }
 
-// editing is this program as editors use it.
-type editing struct{}
+// editing is this program as editors use it, with the sites and variables that it was
+// started with.
+type editing struct{ flags inputFlags }
 
-// Load implements lsp.Program.
-func (editing) Load(fsys fs.FS, name string) (*lang.Workspace, diag.List) {
-	return loadFrom(fsys, name, &inputFlags{})
+// Load implements lsp.Program. Of many folders each takes what it has.
+func (e editing) Load(fsys fs.FS, name string) (*lang.Workspace, diag.List) {
+	f := inputFlags{variables: slices.DeleteFunc(slices.Clone(e.flags.variables), func(a lang.VariableArg) bool { return !lang.Declares(fsys, name, a.Name) })}
+	w, diags := loadFrom(fsys, name, &f)
+	f.sites = slices.DeleteFunc(slices.Clone(e.flags.sites), func(site string) bool { return !w.HasSite(site) })
+	if len(f.sites) == 0 {
+		return w, diags
+	}
+	return loadFrom(fsys, name, &f)
 }
 
 // Check implements lsp.Program.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/lock"
 	"github.com/ndc-dev/ndc/lsp"
 	"github.com/ndc-dev/ndc/view"
@@ -42,13 +44,15 @@ type editor struct {
 }
 
 // newEditor starts this program for an editor, without a pause.
-func newEditor(t testing.TB, alone bool) *editor {
+func newEditor(t testing.TB, alone bool) *editor { return newEditorWith(t, alone, inputFlags{}) }
+
+func newEditorWith(t testing.TB, alone bool, flags inputFlags) *editor {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- lsp.Serve(toServer, fromServer, lsp.Options{Files: disk{}, Program: editing{}, Alone: alone})
+		ended <- lsp.Serve(toServer, fromServer, lsp.Options{Files: disk{}, Program: editing{flags}, Alone: alone})
 	}()
 	e := &editor{TB: t, told: make(chan published, 100)}
 	e.client = jrpc2.NewClient(channel.LSP(toClient, fromClient), &jrpc2.ClientOptions{OnNotify: func(r *jrpc2.Request) {
@@ -197,6 +201,41 @@ func TestLensIsThePlan(t *testing.T) {
 	slices.Sort(got)
 	if len(got) == 0 || !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestEditorAtASite: jobs that name no site have no errors at the sites and with the
+// variables that the editor starts ndc with, and folders without these are as they are.
+func TestEditorAtASite(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	tiny, err := os.ReadFile("../../examples/tiny/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := write("other/job.hcl", string(tiny))
+	at := write("jobs/job.hcl", `variable "runs" {}
+
+site "lab" {
+  cluster = catalog.cluster.single_gpu
+  values  = { checkpoints = "/scratch/${var.runs}" }
+}
+`+strings.NewReplacer(`  cluster = catalog.cluster.single_gpu
+`, "", `"/tmp/tiny"`, `"${here.checkpoints}/tiny"`).Replace(string(tiny)))
+	if _, told := newEditor(t, false).open(at); len(told.Diagnostics) == 0 {
+		t.Error("a job without a site or a cluster is right")
+	}
+	e := newEditorWith(t, false, inputFlags{sites: []string{"lab"}, variables: []lang.VariableArg{{Name: "runs", Value: `"x"`}}})
+	for _, name := range []string{at, other} {
+		if _, told := e.open(name); len(told.Diagnostics) > 0 {
+			t.Errorf("%s: %+v", name, told.Diagnostics)
+		}
 	}
 }
 
