@@ -57,6 +57,7 @@ func (p program) Plan(ctx context.Context, _ fs.FS, _ string, w *lang.Workspace,
 
 func (program) Modules(fs.FS, string) lang.Modules   { return nil }
 func (program) FetchedFor(string) string             { return "" }
+func (program) Real(folder string) string            { return strings.Replace(folder, "/link", "/w", 1) }
 func (program) Versions(string) []string             { return []string{"core_v0.18.2", "core_v0.19.2"} }
 func (program) CatalogFile(kind, name string) string { return "/cache/" + kind + "/" + name + ".hcl" }
 

@@ -42,6 +42,8 @@ type Program interface {
 	// FetchedFor is the folder of jobs for whose modules a file was fetched; "" of
 	// other files.
 	FetchedFor(file string) string
+	// Real is the path of a folder that no links are steps of.
+	Real(folder string) string
 	// Versions lists the versions that a kind of backend has, newest last.
 	Versions(backend string) []string
 	// CatalogFile is a file with an entry of the catalogue, to be read only, by its

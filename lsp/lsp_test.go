@@ -186,6 +186,21 @@ func TestFetchedForCallers(t *testing.T) {
 	}
 }
 
+// TestLinked: a module is looked at as its callers call it, also where the editor names
+// its file and the workspace by different ways to one folder.
+func TestLinked(t *testing.T) {
+	const inner = "variable \"batch\" {}\n\noutput \"batch\" {\n  value = var.batch\n}\n"
+	outer := &fstest.MapFile{Data: []byte(strings.Replace(replaced(t, "512", "module.base.batch"), "model \"small\" {", "module \"base\" {\n  source = \"../base\"\n  batch  = 512\n}\n\nmodel \"small\" {", 1))}
+	module := &fstest.MapFile{Data: []byte(inner)}
+	e := edit(t, fstest.MapFS{"w/jobs/job.hcl": outer, "w/base/m.hcl": module, "link/jobs/job.hcl": outer, "link/base/m.hcl": module}, Options{})
+	for _, name := range []string{"/w/base/m.hcl", "/link/base/m.hcl"} {
+		e.open(name, inner)
+		if found := e.until(name, func([]diagnostic) bool { return true }); len(found) > 0 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
 func TestAlone(t *testing.T) {
 	files := fstest.MapFS{"w/other.hcl": {Data: []byte(sample)}}
 	together := edit(t, files, Options{})

@@ -113,10 +113,23 @@ func (l *looker) note(folder string) {
 	}
 }
 
+// workspace lists the folders of the editor, by the paths by which it has documents of
+// them open: a link may lead to a folder, and either name the other's files.
 func (l *looker) workspace() []string {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.folders
+	list := slices.Clone(l.folders)
+	l.mu.Unlock()
+	for _, folder := range slices.Clone(list) {
+		real := l.Program.Real(folder)
+		for _, d := range sorted(l.generation.documents) {
+			inner, below := strings.CutPrefix(l.Program.Real(path.Dir(d.path)), real)
+			below = below && (inner == "" || inner[0] == '/')
+			if other, ok := strings.CutSuffix(path.Dir(d.path), inner); below && ok && !slices.Contains(list, other) {
+				list = append(list, other)
+			}
+		}
+	}
+	return list
 }
 
 // walk notes the folders with jobs below one.

@@ -123,6 +123,15 @@ func (editing) FetchedFor(file string) string {
 	return cmp.Or(folder, "/")
 }
 
+// Real implements lsp.Program.
+func (editing) Real(folder string) string {
+	real, err := filepath.EvalSymlinks(filepath.FromSlash(folder))
+	if err != nil {
+		return folder
+	}
+	return filepath.ToSlash(real)
+}
+
 // Versions implements lsp.Program.
 func (editing) Versions(backend string) []string {
 	for _, b := range emitters() {
