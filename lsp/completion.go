@@ -380,6 +380,9 @@ func (c *completer) members(steps []string) {
 		c.add(completionItem{Label: "key", Kind: kindField}, "key")
 		c.add(completionItem{Label: "value", Kind: kindField}, "value")
 		return
+	case first == "here" && len(steps) == 1:
+		c.values()
+		return
 	case first == "count" && len(steps) == 1:
 		c.add(completionItem{Label: "index", Kind: kindField}, "index")
 		return

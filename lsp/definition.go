@@ -17,6 +17,9 @@ func (s *server) definition(_ context.Context, p *positionParams) ([]location, e
 	l, folder := s.lookup(), path.Dir(d.path)
 	switch place.Kind {
 	case outline.Value:
+		if list := l.valuesAt(folder, &place); list != nil {
+			return l.places(list), nil
+		}
 		return l.locate(l.resolve(folder, place.Steps[:min(len(place.Steps), max(place.Step+1, 2))])), nil
 	case outline.Quoted, outline.ArgumentName:
 		if b := place.Block; b != nil && b.Type.Text == "module" {
@@ -24,6 +27,15 @@ func (s *server) definition(_ context.Context, p *positionParams) ([]location, e
 		}
 	}
 	return []location{}, nil
+}
+
+// places are those of the values of sites.
+func (l *lookup) places(list []siteValue) []location {
+	places := []location{}
+	for _, v := range list {
+		places = append(places, location{l.uri(v.value.file.path), v.value.file.text.span(v.value.name())})
+	}
+	return places
 }
 
 // locate is the place of what a reference means.

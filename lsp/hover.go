@@ -44,6 +44,9 @@ func (s *server) explain(d *document, p *outline.Place) string {
 		return functionDoc(p.Word.Text)
 	case outline.Value:
 		l := s.lookup()
+		if list := l.valuesAt(path.Dir(d.path), p); list != nil {
+			return hereDoc(list)
+		}
 		return explainMeaning(l.resolve(path.Dir(d.path), p.Steps[:min(len(p.Steps), max(p.Step+1, 2))]), p)
 	case outline.Quoted:
 		if a := p.Argument.Spec; a != nil && slices.Contains(a.Enum, p.Word.Text) {

@@ -40,12 +40,7 @@ func (s *server) rename(_ context.Context, p *renameParams) (*workspaceEdit, err
 		return nil, err
 	}
 	place, _ := d.place(p.Position)
-	s.loading.Lock()
-	defer s.loading.Unlock()
-	s.mu.Lock()
-	g := s.current
-	s.mu.Unlock()
-	l := &looker{server: s, lookup: s.lookup(), generation: g}
+	l := s.lookup()
 	n := l.named(d, &place)
 	if n == nil {
 		return nil, jrpc2.Errorf(requestFailed, "Nothing that can be renamed stands here.")
@@ -56,7 +51,7 @@ func (s *server) rename(_ context.Context, p *renameParams) (*workspaceEdit, err
 	var callers map[string][]string
 	files := []*source{l.file(d.path)}
 	if !s.Alone {
-		callers = l.callers()
+		callers = s.callers()
 		files = l.beside(n.folder)
 		for _, c := range callers[n.folder] {
 			files = append(files, l.beside(c)...)
@@ -275,8 +270,8 @@ func asked(f *source, run *outline.Block, n *named, to string) []change {
 
 // wrong is the first error that another name would bring about, in all that its folder
 // is a part of.
-func (l *looker) wrong(n *named, to string, callers map[string][]string, edits map[*source][]change) *diag.Diagnostic {
-	texts := maps.Clone(l.lookup.files.documents)
+func (l *lookup) wrong(n *named, to string, callers map[string][]string, edits map[*source][]change) *diag.Diagnostic {
+	texts := maps.Clone(l.files.documents)
 	roots := callersOf(n.folder, callers)
 	for f, list := range edits {
 		content := f.text.content
@@ -285,15 +280,15 @@ func (l *looker) wrong(n *named, to string, callers map[string][]string, edits m
 			content = content[:e.span.Start] + e.text + content[e.span.End:]
 		}
 		texts[f.path] = newText(content)
-		if l.Alone {
+		if l.server.Alone {
 			roots = []string{f.path}
 		}
 	}
-	changed := l.lookup.files
+	changed := l.files
 	changed.documents = texts
 	for _, root := range roots {
-		_, before := l.Program.Load(l.lookup.files, root)
-		_, after := l.Program.Load(changed, root)
+		_, before := l.server.Program.Load(l.files, root)
+		_, after := l.server.Program.Load(changed, root)
 		for _, d := range after {
 			known := slices.ContainsFunc(before, func(b diag.Diagnostic) bool {
 				return b.ID == d.ID && (b.Detail == d.Detail || strings.ReplaceAll(b.Detail, n.name, to) == d.Detail)

@@ -101,6 +101,16 @@ func (l *looker) callers() map[string][]string {
 	return callers
 }
 
+// callers are those of the folders as the documents are now.
+func (s *server) callers() map[string][]string {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	s.mu.Lock()
+	g := s.current
+	s.mu.Unlock()
+	return (&looker{server: s, lookup: s.lookupIn(g.documents), generation: g}).callers()
+}
+
 // note lists what a folder calls.
 func (l *looker) note(folder string) {
 	calls, _ := lang.Calls(l.lookup.files, folder) // what is wrong is told where it is loaded

@@ -134,6 +134,25 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+func TestEntries(t *testing.T) {
+	for src, want := range map[string]string{
+		"{ a = 1, \"b\" : c.d }":                              "a=1 b=c.d",
+		"{\n    a = { x = 1 } # of it\n    b = [1,\n 2]\n  }": "a={ x = 1 } b=[1,\n 2]",
+		"merge({ a = 1 }, x)":                                 "",
+		"{ (k) = 1, b =":                                      "b=",
+		"1":                                                   "",
+	} {
+		f := Read("job.hcl", []byte("site \"a\" {\n  values = "+src+"\n}"))
+		var got []string
+		for _, e := range f.Entries(f.Blocks[0].Argument("values")) {
+			got = append(got, e.Name.Text+"="+strings.TrimLeft(string(f.Source[e.Value.Start:e.Value.End]), " "))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", src, got, want)
+		}
+	}
+}
+
 // seeds are the files of the examples and of tests.
 func seeds(tb testing.TB) []string {
 	tb.Helper()
