@@ -375,7 +375,12 @@ func (i *initializer) get(call *lang.Call, c *caller, source lock.Source, known 
 		key = source.Git + " " + known.Commit
 	}
 	if f := i.fetched[key]; f != nil {
-		return f, nil
+		if known == nil {
+			return f, nil
+		}
+		own := *f
+		own.version = known.Version // another module may have the same commit by another name
+		return &own, nil
 	}
 	f, err := getRepository(signals.context(), source, call.Version, known)
 	if errors.Is(err, context.Canceled) {
