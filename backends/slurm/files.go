@@ -131,6 +131,7 @@ type chainView struct {
 	Count, Steps           int // Count 0: until all steps are trained
 	StalledCap, FailureCap int
 	Singleton              bool
+	HandOn                 *handOn // nil: nodes are named by the job
 }
 
 // progressView tells how far the checkpoints are.
@@ -164,7 +165,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		stalled, failed := caps(j, &p.Run)
 		v.Chain = &chainView{
 			Count: j.Slurm.Chain.Count, Steps: l.Steps, StalledCap: stalled, FailureCap: failed,
-			Singleton: slices.Contains(j.Slurm.Directives, singleton),
+			Singleton: slices.Contains(j.Slurm.Directives, singleton), HandOn: handOnOf(j),
 		}
 	}
 	if v.Chain != nil || v.Spares != nil && l.CheckpointPath != "" {

@@ -11,7 +11,10 @@ import (
 
 // liveVariables are those that the batch script sets before the lines of the job and of
 // its site, and reads after them.
-var liveVariables = []string{"chain", "failed", "hosts", "link", "log", "more", "stalled", "start", "state", "status", "step", "stop_file", "successor"}
+var liveVariables = []string{
+	"chain", "claim", "excluded", "failed", "faults", "good", "handed", "holder", "hosts", "job_dir", "link", "log", "more", "stalled", "start", "state", "status", "step",
+	"stop_file", "submitted", "successor", "tries", "why",
+}
 
 // readOnly are variables that bash lets nobody set (bash(1), Shell Variables).
 var readOnly = []string{"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}

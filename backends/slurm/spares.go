@@ -18,26 +18,18 @@ const (
 	// checkTime is how long the check of a node may take: the minute that it waits for
 	// what a run left, and a driver that answers slowly.
 	checkTime units.Seconds = 300
-	// exclusionTime is how long a bad node is kept from the jobs that follow. By then
-	// it is repaired or drained; if not, it is checked again.
-	exclusionTime units.Seconds = 24 * 3600
 )
 
 // spares is what the batch script does with more nodes than the layout has; nil
 // without slurm.spare_nodes.
 type spares struct {
-	Fruitless     int  // starts in a row that save nothing and are followed by another
-	CheckSeconds  int  // that the check of all nodes may take
-	Segment       int  // nodes of a segment, 0: none
-	Group, Whole  int  // nodes of the allocation that lie together, and of those that train
-	LastStart     int  // seconds of the job after which nothing is started again; 0: any
-	HandsOn       bool // the next link is told of bad nodes
-	Exclude       render.Word
-	Excludes      bool // Exclude is not empty
-	ExpireSeconds int
-	MostExcluded  int
-	Speed         bool
-	SpeedSeconds  int // that measuring the speed of all nodes may take
+	Fruitless    int // starts in a row that save nothing and are followed by another
+	CheckSeconds int // that the check of all nodes may take
+	Segment      int // nodes of a segment, 0: none
+	Group, Whole int // nodes of the allocation that lie together, and of those that train
+	LastStart    int // seconds of the job after which nothing is started again; 0: any
+	Speed        bool
+	SpeedSeconds int // that measuring the speed of all nodes may take
 }
 
 func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
@@ -48,10 +40,6 @@ func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
 	v := &spares{
 		Fruitless: s.SpareNodes, CheckSeconds: int(checkTime),
 		Segment: s.Segment, Group: j.AllocatedNodes(), Whole: j.Cluster.Nodes,
-		// sbatch refuses a list of nodes of which some are excluded.
-		HandsOn: chained(j) && s.NodeList == "",
-		Exclude: render.Literal(s.Exclude), Excludes: s.Exclude != "",
-		ExpireSeconds: int(exclusionTime), MostExcluded: mostBad(j),
 	}
 	if c := nodeCheckOf(j); c != nil {
 		v.CheckSeconds += c.Seconds
@@ -66,12 +54,6 @@ func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
 		v.LastStart = max(1, int(s.Time-signalLead(p, l)))
 	}
 	return v
-}
-
-// mostBad is how many nodes may be bad at once before the checks are doubted: those
-// to spare, or a tenth.
-func mostBad(j *job.Job) int {
-	return max(j.AllocatedNodes()-j.Cluster.Nodes, j.AllocatedNodes()/10)
 }
 
 type checkView struct {

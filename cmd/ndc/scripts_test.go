@@ -27,7 +27,8 @@ import (
 // program that starts the ranks, which runs what "ranks" in the folder says.
 var slurmCommands = map[string]string{
 	"scontrol": `if [[ $2 == hostnames ]]; then echo node1; else printf '   JobId=%s\n   Command=%s\n' "$3" "$SCRIPT"; fi`,
-	"sbatch": `left=$(cat "$FAKE/failures" 2>/dev/null || echo 0)
+	"sbatch": `[[ " $* " != *" --test-only "* ]] || exit 0
+left=$(cat "$FAKE/failures" 2>/dev/null || echo 0)
 if ((left > 0)); then
   echo $((left - 1)) >"$FAKE/failures"
   echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2
@@ -514,14 +515,60 @@ func TestLogCannotBeWritten(t *testing.T) {
 	s.refuses(t, "No space left on device\nndc: cannot write "+log, 100, []string{"SLURM_JOB_NAME=full"})
 }
 
+// again is what a link that cannot begin is submitted with: it begins later and elsewhere, or is held.
+func (s *site) again(t *testing.T, id int, why, how string, args ...string) []string {
+	t.Helper()
+	code, log := s.start(t, id, []string{"SLURMD_NODENAME=n7"}, args...)
+	if code == 0 || s.read("trained") != "" {
+		t.Errorf("exit code %d, trained %q:\n%s", code, s.read("trained"), log)
+	}
+	mustHold(t, "the log", log, why, fmt.Sprintf("ndc: this link cannot begin on n7; job %d is in its place\n", id+1))
+	lines := strings.Split(strings.TrimSuffix(s.read("submitted"), "\n"), "\n")
+	script := slices.Index(lines, filepath.Join(s.folder, "slurm_script"))
+	if want := fmt.Sprintf("--parsable --output=/dev/null --chdir=%s %s --exclude=n7", s.folder, how); script < 0 || strings.Join(lines[:script], " ") != want {
+		t.Fatalf("submitted %q, want %q", lines, want)
+	}
+	return lines[script+1:]
+}
+
+// TestLinkCannotBegin: a link on a node without the run's folder, or without the env_file, has no
+// successor. It is submitted again, is told why, and the next links do not get that node. The seventh
+// is held.
+func TestLinkCannotBegin(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "bin/scontrol", strings.Replace(s.read("bin/scontrol"), "\n", "\n[[ $1 != update ]] || { printf '%s\\n' \"$*\" >>\"$FAKE/updated\"; exit; }\n", 1))
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	if err := errors.Join(os.Rename(s.out, s.out+" gone"), os.Rename(filepath.Join(s.folder, "secrets"), filepath.Join(s.folder, "away"))); err != nil {
+		t.Fatal(err)
+	}
+	args = s.again(t, 101, "launch.sh is neither beside", "--begin=now+600", args...)
+	if err := os.Rename(s.out+" gone", s.out); err != nil {
+		t.Fatal(err)
+	}
+	for id := 102; id < 107; id++ {
+		args = s.again(t, id, "/secrets cannot be read on ", "--begin=now+600", args...)
+	}
+	held := s.again(t, 107, "/secrets cannot be read on ", "--hold", args...)
+	if err := os.Rename(filepath.Join(s.folder, "away"), filepath.Join(s.folder, "secrets")); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, "the log", s.trains(t, 108, nil, held...), "ndc: this link could not begin on n7, as job 107: env_file "+s.folder+"/secrets cannot be read on ", "link 2 of chain 100 at step 0; next is job 109")
+	mustHold(t, "what Slurm is told", s.read("updated"), "update JobId=109 ExcNodeList=n7\n")
+}
+
 // TestStateCannotBeWritten: what a link cannot count, as on a full disk, nothing
-// ends; so it queues no successor.
+// ends; so it queues no successor, and is tried again itself.
 func TestStateCannotBeWritten(t *testing.T) {
 	s := newSite(t, "megatron", "[]")
 	s.trains(t, 100, nil)
 	args := s.arguments(t)
 	s.write(t, "out/train/megatron/runs/100/chain.state.new/file", "in the way")
-	s.refuses(t, "cannot write", 101, nil, args...)
+	args = s.again(t, 101, "cannot write", "--begin=now+600", args...)
+	if err := os.RemoveAll(filepath.Join(s.out, "runs", "100", "chain.state.new")); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, "the log", s.trains(t, 102, nil, args...), "link 2 of chain 100 at step 0; next is job 103")
 }
 
 // TestOneJobIsALink: a submission whose answer was lost makes two jobs of one

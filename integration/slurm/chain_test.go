@@ -38,6 +38,7 @@ var chains = []struct {
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
+	{"FolderIsGone", folderIsGone},
 	{"BadNode", badNode},
 	{"BadNodeInASegment", badNodeInASegment},
 	{"SlowNode", slowNode},
@@ -294,6 +295,26 @@ func hangs(t *testing.T, c *cluster) {
 	s.expectStates(t, "FAILED COMPLETED COMPLETED CANCELLED")
 	s.expectProgress(t, "30", 6)
 	s.expect(t, "ndc: the run hangs and is ended")
+}
+
+// folderIsGone: a node loses the folder of the run, with which a link begins. It is submitted
+// again, and trains elsewhere; the next links do not get that node.
+func folderIsGone(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.edit(t, "stand-in.sbatch", map[string]string{`(.*)--begin=now\+600(.*)`: `${1}--begin=now+1${2}`})
+	s.hold(t, "")
+	list := s.jobs()
+	s.do(t, "scontrol update JobId=%s ReqNodeList=n%d,n%d", list[1].id, list[0].nodes[0], list[0].nodes[1])
+	c.hide(t, list[0].nodes[0], s.folder)
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectProgress(t, "30", 6)
+	s.expect(t, fmt.Sprintf("ndc: this link could not begin on n%d, as job %s: launch.sh is neither beside", list[0].nodes[0], list[1].id))
+	for i, j := range s.jobs()[2:] {
+		if slices.Contains(j.nodes, list[0].nodes[0]) {
+			t.Errorf("job %d has the nodes %v, and n%d has no folder", i+3, j.nodes, list[0].nodes[0])
+		}
+	}
 }
 
 // startedOn finds where the ranks of a start ran, of how many nodes.

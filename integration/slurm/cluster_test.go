@@ -172,11 +172,11 @@ func (c *cluster) daemons(t *testing.T) {
 	})
 }
 
-// startNode boots a node: it has a network and a name of its own.
+// startNode boots a node: it has a network, mounts and a name of its own.
 func (c *cluster) startNode(t *testing.T, i int) {
 	t.Helper()
 	inner := fmt.Sprintf("hostname n%[1]d && exec slurmd -D -N n%[1]d -f %[2]s/etc/slurm.conf", i, c.dir)
-	c.run(t, "nsenter", fmt.Sprintf("--net=/run/netns/n%d", i), "unshare", "--uts", "sh", "-c", inner)
+	c.run(t, "nsenter", fmt.Sprintf("--net=/run/netns/n%d", i), "unshare", "--uts", "--mount", "sh", "-c", inner)
 }
 
 // crash kills everything on a node at once, and boots it again when the test
@@ -185,6 +185,15 @@ func (c *cluster) crash(t *testing.T, i int) {
 	t.Helper()
 	c.do(t, "while pids=$(ip netns pids n%d) && [ -n \"$pids\" ]; do kill -KILL $pids 2>/dev/null; sleep 0.1; done", i) // what is listed may have ended
 	t.Cleanup(func() { c.startNode(t, i) })
+}
+
+// hide takes a folder away from a node, as a file system that is not mounted there, until
+// the test has ended.
+func (c *cluster) hide(t *testing.T, i int, folder string) {
+	t.Helper()
+	inside := fmt.Sprintf("nsenter --mount --target $(pgrep -f '^slurmd -D -N n%d ')", i)
+	c.do(t, "%s mount -t tmpfs -o size=64k none %q", inside, folder)
+	t.Cleanup(func() { c.do(t, "%s umount %q", inside, folder) })
 }
 
 func (c *cluster) run(t *testing.T, name string, args ...string) {

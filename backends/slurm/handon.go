@@ -1,0 +1,48 @@
+package slurm
+
+import (
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// exclusionTime is how long a bad node is kept from the jobs that follow. By then it
+// is repaired or drained; if not, it is checked again. ndc's choice.
+const exclusionTime units.Seconds = 24 * 3600
+
+// handOn is what the links of a chain tell one another of bad nodes.
+type handOn struct {
+	Exclude       render.Word // of every job
+	Excludes      bool        // Exclude is not empty
+	ExpireSeconds int
+	Most          int // nodes that are excluded at once
+}
+
+// handOnOf is that of a job; nil without a chain, and where the job names its nodes:
+// sbatch refuses a list of nodes of which some are excluded.
+func handOnOf(j *job.Job) *handOn {
+	if !chained(j) || j.Slurm.NodeList != "" {
+		return nil
+	}
+	return &handOn{
+		Exclude: render.Literal(j.Slurm.Exclude), Excludes: j.Slurm.Exclude != "",
+		ExpireSeconds: int(exclusionTime), Most: max(1, mostBad(j)),
+	}
+}
+
+// Besides is what stands before further nodes in the option --exclude.
+func (h *handOn) Besides() string {
+	if !h.Excludes {
+		return ""
+	}
+	return h.Exclude.String() + ","
+}
+
+// HandsOn reports whether the next link is told of bad nodes.
+func (v batchView) HandsOn() bool { return v.Chain != nil && v.Chain.HandOn != nil }
+
+// mostBad is how many nodes may be bad at once before the checks are doubted: those
+// to spare, or a tenth.
+func mostBad(j *job.Job) int {
+	return max(j.AllocatedNodes()-j.Cluster.Nodes, j.AllocatedNodes()/10)
+}
