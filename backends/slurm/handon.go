@@ -41,6 +41,9 @@ func (h *handOn) Besides() string {
 // HandsOn reports whether the next link is told of bad nodes.
 func (v batchView) HandsOn() bool { return v.Chain != nil && v.Chain.HandOn != nil }
 
+// AsksNodes reports whether what nodes say of themselves, without a check of all, counts.
+func (v batchView) AsksNodes() bool { return v.Spares == nil && (v.HandsOn() || v.NodeCheck != nil) }
+
 // mostBad is how many nodes may be bad at once before the checks are doubted: those
 // to spare, or a tenth.
 func mostBad(j *job.Job) int {

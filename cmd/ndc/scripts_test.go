@@ -557,6 +557,51 @@ func TestLinkCannotBegin(t *testing.T) {
 	mustHold(t, "what Slurm is told", s.read("updated"), "update JobId=109 ExcNodeList=n7\n")
 }
 
+// TestBadNode: a node that fails its check, whose driver does not answer or that lacks a GPU
+// ends a link. The next one does not get it; where the others are too few it does, since
+// it would wait for ever.
+func TestBadNode(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "  slurm {\n", "  slurm {\n    exclude = \"n9\"\n    node_check {\n      command = \"site-check $${HOME}\"\n    }\n", 1))
+	s.write(t, "bin/scontrol", strings.Replace(s.read("bin/scontrol"), "\n", "\n[[ $1 != update ]] || { printf '%s\\n' \"$*\" >>\"$FAKE/updated\"; exit; }\n", 1))
+	s.write(t, "bin/srun", "#!/bin/bash\nexport SLURMD_NODENAME=node1 SLURM_NODEID=0\nwhile [[ $1 == -* ]]; do shift; done\n\"$@\"\n")
+	s.write(t, "bin/site-check", "#!/bin/bash\n[[ $1 == \"$HOME\" && ! -f $FAKE/fails ]]\n")
+	s.build(t)
+	s.submit(t)
+	s.trains(t, 100, nil)
+	if got := s.read("updated"); got != "" {
+		t.Errorf("a good node: %q", got)
+	}
+	smi := "#!/bin/bash\n" + slurmCommands["nvidia-smi"] + "\n"
+	for i, c := range []struct{ name, content, why string }{
+		{"fails", "", "node_check ended with status 1"},
+		{"bin/nvidia-smi", "#!/bin/bash\necho No devices were found\nexit 6\n", "nvidia-smi ended with status 6 on "},
+		{"bin/nvidia-smi", "#!/bin/bash\n", "needs 1 GPU; this launch has 1 nodes with 0 GPUs each"},
+	} {
+		id := 200 + 100*i
+		s.write(t, c.name, c.content)
+		s.write(t, "updated", "")
+		code, log := s.start(t, id, nil)
+		if code == 0 || s.read("trained") != "" || s.read("submitted") == "" {
+			t.Errorf("%s: exit code %d, trained %q, submitted %q", c.name, code, s.read("trained"), s.read("submitted"))
+		}
+		mustHold(t, "the log", log, "ndc: node node1 is bad: ", c.why, fmt.Sprintf("ndc: job %d will not have the nodes n9,node1\n", id+1))
+		if got, want := s.read("updated"), fmt.Sprintf("update JobId=%d ExcNodeList=n9,node1\n", id+1); got != want {
+			t.Errorf("Slurm is told %q, want %q", got, want)
+		}
+		_ = os.Remove(filepath.Join(s.folder, "fails"))
+		s.write(t, "bin/nvidia-smi", smi)
+	}
+	s.write(t, "fails", "")
+	s.write(t, "updated", "")
+	s.write(t, "bin/sbatch", strings.Replace(s.read("bin/sbatch"), "\n", "\n[[ \" $* \" != *\" --test-only --exclude=\"* ]] || exit 1\n", 1))
+	_, log := s.start(t, 600, nil)
+	mustHold(t, "the log", log, "ndc: without the nodes n9,node1 there are too few for job 601\n")
+	if got := s.read("updated"); got != "" {
+		t.Errorf("there are too few nodes: %q", got)
+	}
+}
+
 // TestStateCannotBeWritten: what a link cannot count, as on a full disk, nothing
 // ends; so it queues no successor, and is tried again itself.
 func TestStateCannotBeWritten(t *testing.T) {

@@ -38,6 +38,7 @@ var chains = []struct {
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
+	{"FailedCheck", failedCheck},
 	{"FolderIsGone", folderIsGone},
 	{"BadNode", badNode},
 	{"BadNodeInASegment", badNodeInASegment},
@@ -295,6 +296,23 @@ func hangs(t *testing.T, c *cluster) {
 	s.expectStates(t, "FAILED COMPLETED COMPLETED CANCELLED")
 	s.expectProgress(t, "30", 6)
 	s.expect(t, "ndc: the run hangs and is ended")
+}
+
+// failedCheck: a node fails its check. The next links do not get it.
+func failedCheck(t *testing.T, c *cluster) {
+	s := standInAt(t, prepare(t, c, "a stand-in for the framework", "stand-in", "megatron"), "node_check=standin-check")
+	s.write(t, "bin/standin-check", "#!/bin/bash\nset -o noclobber\ntest -e '"+s.folder+"/bad' || echo \"$SLURMD_NODENAME\" >'"+s.folder+"/bad'\ntest \"$SLURMD_NODENAME\" != \"$(cat '"+s.folder+"/bad')\"\n", 0o755)
+	s.do(t, "cd %q && PATH=\"$PWD/bin:$PATH\" sbatch %q", s.folder, s.script)
+	s.finish(t)
+	s.expectStates(t, "FAILED COMPLETED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	bad := strings.TrimSpace(s.read("bad"))
+	s.expect(t, "ndc: node "+bad+" is bad: node_check ended with status 1\n")
+	for i, j := range s.jobs()[:4] {
+		if has := slices.Contains(j.nodes, number(bad[1:])); has != (i == 0) {
+			t.Errorf("link %d has the nodes %v, and %s is bad", i+1, j.nodes, bad)
+		}
+	}
 }
 
 // folderIsGone: a node loses the folder of the run, with which a link begins. It is submitted

@@ -60,6 +60,11 @@ variable "segment" {
   default     = 0
 }
 
+variable "node_check" {
+  type    = string
+  default = "true"
+}
+
 variable "check_speed" {
   type    = bool
   default = false
@@ -130,7 +135,7 @@ job "stand-in" {
     setup = ["export PATH='${var.folder}/bin':\"$PATH\""]
 
     node_check {
-      command = "true"
+      command = var.node_check
       timeout = "10s"
     }
   }
