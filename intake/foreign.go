@@ -103,6 +103,19 @@ func stranger(c shell.Command) *foreign {
 	return nil
 }
 
+// apart is the program with a configuration of its own, which ndc does not read, that a
+// command starts with options of Megatron-LM; nil where the options say the run. Values
+// of these have any words.
+func apart(c shell.Command) *foreign {
+	end := slices.IndexFunc(c.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "-") })
+	for i, w := range c.Words {
+		if strings.HasSuffix(w.Text, ".py") {
+			end = i + 1
+		}
+	}
+	return stranger(shell.Command{Words: c.Words[:max(end, 0)]})
+}
+
 // bridge is Megatron-Bridge, of which ndc reads what it prints.
 const bridge = "Megatron-Bridge"
 

@@ -33,11 +33,19 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "torchrun /o/megatron_gpt_pretraining.py trainer.num_nodes=4", "it starts NeMo 1"},
 		{"run.sh", "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 trainer.nnodes=4", "it starts verl"},
 		{"run.sh", "llamafactory-cli train lf.yaml", "it starts LLaMA-Factory"},
+		{"exp.yaml", "modules:\n  post_trainer:\n    framework: megatron_bridge\n", "a configuration of Primus"},
+		{"run.sh", "./primus-cli direct -- train pretrain --config q.yaml --num_layers 94 --micro_batch_size 4 --global_batch_size 8192 --pipeline_model_parallel_size 4 --moe_layer_freq 1 --train_iters 9", "it starts Primus"},
+		{"grpo.yaml", "rollout:\n  max_head_offpolicyness: 2\n", "a configuration of AReaL"},
+		{"job.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "Give the command of its container as a script"},
 	} {
 		_, diags := Import([]File{{Name: c.name, Content: []byte(c.content)}}, Options{})
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, c.want) {
 			t.Errorf("%s: %q: %v, want %s", c.name, c.content, diags, c.want)
 		}
+	}
+	const value = "torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 --wandb-exp-name 'with composer x'"
+	if _, diags := Import([]File{{Name: "run.sh", Content: []byte(value)}}, Options{}); diags.HasErrors() {
+		t.Errorf("a value is taken for a program: %v", diags)
 	}
 	for _, program := range []string{"FORCE_TORCHRUN=1 llamafactory-cli train lf.yaml", "axolotl train ax.yaml --deepspeed ds.json"} {
 		r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"zero_optimization": {"stage": 3}}`)}, {Name: "run.sh", Content: []byte(program)}}, Options{})

@@ -217,7 +217,7 @@ func readScript(in *intake, f File) error {
 		}
 	}
 	c, ok := megatron.Command(s)
-	if !ok {
+	if !ok || apart(c) != nil {
 		in.unread(f.Name, s.Commands)
 		return in.deepSpeed(f.Name, s)
 	}
