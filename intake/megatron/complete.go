@@ -356,8 +356,14 @@ func (r *reading) balance() {
 	}
 	switch {
 	case biased && weight > 0 && kind != "seq_aux_loss" && kind != "none":
-		d.Note(router, "not said: an aux_loss over the batch beside the bias")
-		d.Remove(router + ".aux_coefficient")
+		const why = "beside a bias, the language has a loss by sequence alone"
+		d.Note(router, draft.NotSaid+"an aux_loss over the batch beside the bias")
+		d.Withdraw(router+".aux_coefficient", why)
+		for i := range d.Findings {
+			if f := &d.Findings[i]; f.Verdict == draft.Mapped && f.To == router+".balance" && f.Name == "--moe-router-load-balancing-type" {
+				f.Verdict, f.To, f.Why = draft.Unknown, "", why
+			}
+		}
 	case biased && kind == "none":
 		d.Leave(router+".aux_coefficient", "the launch has no balancing loss")
 	case !biased && weight == 0:
@@ -378,6 +384,9 @@ func (r *reading) vocabulary() {
 		if n, ok := r.number(o); ok && int64(n) != (d.Int("model.vocab_size")+parts-1)/parts*parts {
 			r.set("model.padded_vocab_size", int64(n))
 		}
+	}
+	if o := r.given["make_vocab_size_divisible_by"]; o != nil && !d.Has("model.vocab_size") && !r.has("padded_vocab_size") && o.first() != "128" {
+		d.Withdraw("model.padded_vocab_size", "how many rows the embedding has goes with the vocabulary, which is not known")
 	}
 	if o := r.given["make_vocab_size_divisible_by"]; o != nil && d.Has("model.vocab_size") && !r.has("padded_vocab_size") {
 		n, err := strconv.ParseInt(o.first(), 10, 64)

@@ -176,6 +176,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 		_, fork := former()[options[i].name]
 		r.own = r.own || !known && !fork
 	}
+	before := len(d.Findings)
 	r.pretrain = slices.ContainsFunc(program, func(w shell.Word) bool { return strings.HasPrefix(path.Base(w.Text), "pretrain_") })
 	for i, w := range program {
 		if i == 0 && w.Open && behind(c) == 0 { // it may be the program with options of its own
@@ -201,6 +202,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	r.defaults()
 	r.complete()
 	r.ask()
+	r.void(before)
 	block := draft.Labelled("backend", Kind)
 	d.Set(block+".version", version, draft.Place{})
 	if len(r.passed) > 0 {

@@ -371,3 +371,44 @@ func TestOtherModels(t *testing.T) {
 		}
 	}
 }
+
+// TestVoid: a setting that the job is without is not said to be mapped.
+func TestVoid(t *testing.T) {
+	const dense = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64 --global-batch-size 8 --micro-batch-size 1 "
+	const experts = dense + "--num-experts 8 --moe-router-enable-expert-bias --moe-router-score-function sigmoid "
+	for line, want := range map[string][]draft.Verdict{
+		dense + "--train-iters 100 --lr-warmup-fraction 0.05":                               {draft.Mapped},
+		dense + "--train-iters $N --lr-warmup-fraction 0.05":                                {draft.Unknown},
+		dense + "--make-vocab-size-divisible-by 1":                                          {draft.Unknown},
+		dense + "--make-vocab-size-divisible-by 128":                                        {draft.Mapped},
+		dense + "--vocab-size 1000 --make-vocab-size-divisible-by 1":                        {draft.Mapped},
+		dense + "--kv-lora-rank 512":                                                        {draft.Left},
+		dense + "--multi-latent-attention --kv-lora-rank 512":                               {draft.Mapped},
+		dense + "--eval-iters 0 --eval-interval 9":                                          {draft.Left},
+		dense + "--finetune":                                                                {draft.Left},
+		dense + "--load /c --finetune":                                                      {draft.Mapped},
+		dense + "--load /c --save /c --finetune":                                            {draft.Unknown},
+		experts + "--moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff 1e-4":     {draft.Unknown, draft.Unknown},
+		experts + "--moe-router-load-balancing-type seq_aux_loss --moe-aux-loss-coeff 1e-4": {draft.Mapped, draft.Mapped},
+		"megatron sft --model a/b --tensor_model_parallel_size 2 --expert_model_parallel_size 4 --micro_batch_size 1 --global_batch_size 16 --moe_aux_loss_coeff 1e-3": {draft.Unknown},
+	} {
+		d := launched(t, line)
+		words := strings.Fields(line)
+		for i, verdict := range want { // of the last options of the line
+			name := ""
+			for j, left := len(words)-1, len(want)-i; left > 0; j-- {
+				if strings.HasPrefix(words[j], "--") {
+					name, left = strings.ReplaceAll(words[j], "_", "-"), left-1
+				}
+			}
+			for _, f := range d.Findings {
+				if f.Name == name && f.Verdict != verdict {
+					t.Errorf("%s: %+v, want %s", line, f, verdict)
+				}
+			}
+		}
+	}
+	if d := launched(t, dense+"--train-iters $N --lr-warmup-fraction 0.05"); !d.Unsaid("training.schedule") {
+		t.Error("the job says nothing of its warm-up")
+	}
+}

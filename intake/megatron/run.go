@@ -116,9 +116,12 @@ func (r *reading) schedule() {
 		decay = total
 	}
 	warmup, _ := r.steps("lr_warmup_iters", "lr_warmup_samples", r.samples)
-	if o := r.given["lr_warmup_fraction"]; o != nil && decay > 0 {
-		if f, ok := r.number(o); ok && f >= 0 && f < 1 {
+	share := ""
+	if o := r.given["lr_warmup_fraction"]; o != nil {
+		if f, ok := r.number(o); ok && f >= 0 && f < 1 && decay > 0 {
 			warmup = int64(math.Round(f * float64(decay)))
+		} else if ok && f > 0 {
+			warmup, share = 0, o.first()
 		}
 	}
 	if tokens, ok := r.tokens("lr_warmup_tokens"); ok {
@@ -128,6 +131,9 @@ func (r *reading) schedule() {
 	d.Remove(s + ".warmup_steps")
 	if warmup > 0 {
 		r.set(s+".warmup_steps", warmup)
+	} else if share != "" {
+		d.Withdraw(s+".warmup_steps", "how many steps it is goes with those of the run, which are not known")
+		d.Note(s, draft.NotSaid+"a warm-up over "+share+" of the steps")
 	}
 	kind := d.Text(s)
 	if kind != "wsd" {
