@@ -433,6 +433,9 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	var read []shell.Word // the program of the launch that is read, with its options
 	for _, c := range s.Commands {
 		program := c.Words[max(slices.IndexFunc(c.Words, isProgram), 0):]
+		if err := settings.TrainsOther(commandLine(file, c)); err != nil && read == nil && !in.trained {
+			return err
+		}
 		switch word, other, differ := megatron.Differ(program, read); {
 		case read == nil && settings.Launcher(in.d, file, commandLine(file, c), in.trained):
 			read = program

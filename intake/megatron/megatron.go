@@ -162,6 +162,11 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 		}
 		d.Note(draft.Labelled("backend", Kind), "options that the launch spells with underscores are read as Megatron-LM's, which have dashes")
 	}
+	for _, o := range options {
+		if w := former()[o.name]; w.Other != "" && !o.open && !o.maybe && !slices.Contains(w.Only, o.first()) {
+			return fmt.Errorf("line %d: %s %s: %s", o.line.Line, o.name, o.first(), w.Other)
+		}
+	}
 	if version == "" {
 		version = fit(options)
 	}

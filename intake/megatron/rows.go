@@ -44,11 +44,13 @@ var former = lines(formerFile, "former.jsonl", func(r formerRow) string { return
 // or why ndc does not read it.
 type formerRow struct {
 	row
-	Left  string `json:"left"`
-	Why   string `json:"why"`
-	Opens string `json:"opens"` // an argument that the launch says elsewhere
-	Sets  string `json:"sets"`  // an attribute of the releases that it sets too
-	As    string `json:"as"`    // the option of the releases that it is read as
+	Left  string   `json:"left"`
+	Why   string   `json:"why"`
+	Opens string   `json:"opens"` // an argument that the launch says elsewhere
+	Other string   `json:"other"` // what is trained where its value is none of Only, and no job says
+	Only  []string `json:"only"`
+	Sets  string   `json:"sets"` // an attribute of the releases that it sets too
+	As    string   `json:"as"`   // the option of the releases that it is read as
 
 	Tokens string `json:"tokens"` // the attribute that it sets to a number of tokens, which steps are made of
 }

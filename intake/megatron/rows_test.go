@@ -412,3 +412,18 @@ func TestVoid(t *testing.T) {
 		t.Error("the job says nothing of its warm-up")
 	}
 }
+
+// TestOther: a launch that trains something else than all weights on text is refused, as
+// options of the Trainer are.
+func TestOther(t *testing.T) {
+	const line = "megatron sft --model a/b --tensor_model_parallel_size 2 --micro_batch_size 1 --global_batch_size 16 --lr 1e-5 "
+	for options, want := range map[string]string{
+		"--tuner_type lora": "adapters", "--train_type lora": "adapters", "--rlhf_type dpo": "preferences", "--task_type seq_cls": "no language model",
+		"--tuner_type full --task_type causal_lm": "",
+	} {
+		err := Read(draft.New(), "run.sh", "", command(line+options))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", options, err, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -124,8 +125,11 @@ func word(n tree.Node) string {
 	if on, ok := n.Truth(); ok {
 		return fmt.Sprint(on)
 	}
-	if n.Value == nil {
+	switch v := n.Value.(type) {
+	case nil:
 		return "null"
+	case json.Number:
+		return v.String()
 	}
 	return n.Text()
 }

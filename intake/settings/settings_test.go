@@ -575,3 +575,18 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainsOther: the Trainer's options on a command line are refused as those of a file are
+// where they train something else than all weights.
+func TestTrainsOther(t *testing.T) {
+	const trainer = "deepspeed src/train_bash.py --deepspeed ds.json --output_dir o "
+	for line, refused := range map[string]bool{
+		trainer + "--stage sft --finetuning_type full": false, trainer + "--stage sft --finetuning_type lora": true,
+		trainer + "--stage dpo --finetuning_type full": true, trainer + "--stage 2": false, trainer + "--use_peft": true, trainer + "--use_peft False": false,
+		trainer + "--finetuning_type $TYPE": false, "deepspeed train.py --finetuning_type lora": false,
+	} {
+		if err := TrainsOther(words(line)); (err != nil) != refused {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

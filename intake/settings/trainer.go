@@ -16,19 +16,56 @@ import (
 // DeepSpeed, whose options fill in what the configuration leaves to it, and reports
 // whether it is one: a script with --deepspeed and the options that every Trainer has.
 func Trainer(d *draft.Draft, file string, words []Word) bool {
+	options := startsTrainer(words)
+	if options == nil {
+		return false
+	}
+	fill(d, file, nil, options)
+	return true
+}
+
+// startsTrainer are the options of such a command; nil for another one.
+func startsTrainer(words []Word) []Option {
 	script := slices.IndexFunc(words, func(w Word) bool { return strings.HasSuffix(w.Text, ".py") })
 	if script < 0 {
-		return false
+		return nil
 	}
 	options := TrainerOptions(words[script+1:])
 	has := func(path string) bool {
 		return slices.ContainsFunc(options, func(o Option) bool { return o.key.path == path })
 	}
 	if !has("deepspeed") && !has("deepspeed_config") || !has("output_dir") {
-		return false
+		return nil
 	}
-	fill(d, file, nil, options)
-	return true
+	return options
+}
+
+// TrainsOther is an error where a command starts the Trainer for something else than all
+// weights on text.
+func TrainsOther(words []Word) error { return other(nil, startsTrainer(words)) }
+
+// other is an error where the options of a file, before which those of the command line
+// count, train something else than all weights on text.
+func other(root tree.Object, options []Option) error {
+	of := func(key string, n tree.Node, line int) error {
+		if u := rulesOf("trainer.jsonl").of(key); u != nil && u.Other != "" && !slices.Contains(u.Only, word(n)) {
+			return fmt.Errorf("line %d: %s %s: %s", line, key, word(n), u.Other)
+		}
+		return nil
+	}
+	said := map[string]bool{}
+	for _, o := range options {
+		said[o.key.path] = true
+		if err := of(o.key.path, o.key.Node, o.key.at.Line); err != nil && !o.key.open {
+			return err
+		}
+	}
+	for _, m := range root {
+		if err := of(m.Key, m.Node, m.Line); err != nil && !said[m.Key] {
+			return err
+		}
+	}
+	return nil
 }
 
 // IsTrainer reports a file of options of the Trainer, as LLaMA-Factory and TRL are started
@@ -43,14 +80,8 @@ func IsTrainer(o tree.Object) bool {
 // of the command line count. It is an error where something else is trained than all weights
 // on text.
 func ReadTrainer(d *draft.Draft, file string, root tree.Object, options ...Option) error {
-	for _, m := range root {
-		u := rulesOf("trainer.jsonl").of(m.Key)
-		if u == nil || u.Other == "" || slices.Contains(u.Only, word(m.Node)) {
-			continue
-		}
-		if i := slices.IndexFunc(options, func(o Option) bool { return o.key.path == m.Key }); i < 0 || !slices.Contains(u.Only, word(options[i].key.Node)) {
-			return fmt.Errorf("line %d: %s %s: %s", m.Line, m.Key, word(m.Node), u.Other)
-		}
+	if err := other(root, options); err != nil {
+		return err
 	}
 	if _, factory := root.Find("stage"); factory {
 		if _, said := root.Find("finetuning_type"); !said {
