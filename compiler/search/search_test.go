@@ -300,8 +300,6 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 // chooses as brute force does. It is where what needs less than expected shows: few large
 // micro-batches before there are gradients, and fewer recomputed layers with a variant.
 func TestRunAtTheLimit(t *testing.T) {
-	chunks := target.Variant{Options: []string{"loss_chunks"}, Applies: func(f *target.Facts) bool { return f.Exec.LossChunks == 1 },
-		Apply: func(x *plan.Execution) { x.LossChunks = 8 }}
 	for _, c := range []struct {
 		name, objective string
 		runtime         kinds.Runtime
@@ -310,8 +308,8 @@ func TestRunAtTheLimit(t *testing.T) {
 		exposed         float64 // with options left open
 	}{
 		{"throughput", "throughput", runtimes.Whole(), variantList{offloadOptimizer, offloadActivations}, 8, 1024, 1},
-		{"memory", "memory", runtimes.Buckets(), variantList{chunks, offloadOptimizer}, 8, 1024, 1},
-		{"chunks", "throughput", runtimes.Buckets(), variantList{chunks, offloadOptimizer}, 8, 1024, 1},
+		{"memory", "memory", runtimes.Buckets(), variantList{lossInChunks, offloadOptimizer}, 8, 1024, 1},
+		{"chunks", "throughput", runtimes.Buckets(), variantList{lossInChunks, offloadOptimizer}, 8, 1024, 1},
 		{"blocks", "throughput", runtimes.Blocks(), nil, 6, 256, 1},
 		{"exposed", "throughput", runtimes.Whole(), variantList{offloadOptimizer}, 6, 2048, 0.005},
 	} {

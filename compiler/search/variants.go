@@ -68,22 +68,11 @@ func (w *worker) variantsExpose() bool {
 }
 
 // tryVariants evaluates the current layout, for which memory is short, with the
-// best set of variants of which no part suffices. Whether any can is asked first, of all
-// that apply at once: none of them needs more memory.
+// best set of variants of which no part suffices. Each is asked: a variant may need more
+// memory than it saves, as a loss in chunks of few tokens does, where the gradient of the
+// head outweighs the logits.
 func (w *worker) tryVariants() verdict {
 	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable && !w.options.listed
-	if len(w.variants) == 0 {
-		return outOfMemory
-	}
-	w.resolve(w.options.picks)
-	if w.apply(w.variants[len(w.variants)-1].members) == 0 {
-		return outOfMemory
-	}
-	w.memory(&w.current.Result)
-	w.stateTooLarge = w.stateTooLarge && w.current.Result.StateBytes > w.limits.usable
-	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
-		return outOfMemory // a node may yet have room for what fewer of them move
-	}
 	v, best := outOfMemory, w.current
 	w.enough = w.enough[:0]
 	for i := range w.variants {
@@ -92,10 +81,15 @@ func (w *worker) tryVariants() verdict {
 			continue
 		}
 		w.resolve(w.options.picks)
-		if !w.with(set) || w.breaksRule() {
+		if !w.with(set) {
+			continue
+		}
+		if w.breaksRule() { // another layout of the pipeline may not
+			w.stateTooLarge = false
 			continue
 		}
 		next := w.evaluate()
+		w.stateTooLarge = w.stateTooLarge && w.current.Result.StateBytes > w.limits.usable
 		if next == outOfMemory {
 			continue
 		}

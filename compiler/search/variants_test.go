@@ -8,19 +8,23 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 var (
 	offloadOptimizer = target.Variant{Options: []string{"offload.optimizer"},
 		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
 		Apply:   func(x *plan.Execution) { x.OffloadOptimizer = true }}
+	lossInChunks = target.Variant{Options: []string{"loss_chunks"},
+		Applies: func(f *target.Facts) bool { return f.Exec.LossChunks == 1 },
+		Apply:   func(x *plan.Execution) { x.LossChunks = 8 }}
 	offloadActivations = target.Variant{Options: []string{"offload.activations"},
 		Apply: func(x *plan.Execution) { x.OffloadActivations = true }}
 )
 
 // offloading is a job of one layout, a target that can offload two things, and
-// what that layout needs with each set of them.
-func offloading() (*job.Job, *target.Target, func(...target.Variant) estimate.Result) {
+// what that layout needs with each set of them; changed before, if it has to be.
+func offloading(change ...func(*job.Job, *target.Target)) (*job.Job, *target.Target, func(...target.Variant) estimate.Result) {
 	j, t := smallJob(false, 1), smallTarget()
 	t.Variants = []target.Variant{offloadOptimizer, offloadActivations}
 	one := func(n int) job.IntChoice { return job.IntChoice{Values: []int{n}} }
@@ -28,6 +32,9 @@ func offloading() (*job.Job, *target.Target, func(...target.Variant) estimate.Re
 		MicroBatchSize: one(1), ZeroStage: one(1), DataParallelReplicate: one(1), Recompute: job.StringChoice{"none"}}
 	j.Constraints.MemoryHeadroom = job.Some(units.Share(0))
 	j.Cluster.GPU.Memory = units.TiB
+	for _, c := range change {
+		c(j, t)
+	}
 	layout := searched(j, t).Best[0].Layout
 	return j, t, func(set ...target.Variant) (r estimate.Result) {
 		x := t.Resolved(j, &layout)
@@ -69,6 +76,34 @@ func TestVariantsTogether(t *testing.T) {
 		}
 		if c.found && (o.Best[0].Execution.OffloadOptimizer != c.optimizer || o.Best[0].Execution.OffloadActivations != c.activations) {
 			t.Errorf("%s: %+v", c.name, o.Best[0].Execution)
+		}
+	}
+}
+
+// TestVariantThatCosts: a job that fits with one variant is feasible also where another one
+// beside it takes more memory than it saves.
+func TestVariantThatCosts(t *testing.T) {
+	j, target, needs := offloading(func(j *job.Job, t *target.Target) {
+		j.Constraints.Layout.Recompute = job.StringChoice{"full"}
+		t.Runtime, j.Model.SequenceLength = runtimes.Blocks(), 128 // the gradient of the head outweighs the logits
+	})
+	optimizer := needs(offloadOptimizer)
+	for _, variants := range []variantList{{lossInChunks, offloadOptimizer}, {offloadOptimizer, lossInChunks}} {
+		target.Variants = variants
+		if both := needs(variants...); both.NeededBytes <= optimizer.NeededBytes {
+			t.Fatalf("the variants do not tell: %v with both, %v with one", both.NeededBytes, optimizer.NeededBytes)
+		}
+		for _, c := range []struct {
+			memory units.Bytes
+			fits   bool
+		}{{optimizer.NeededBytes, true}, {optimizer.NeededBytes - 1, false}} {
+			j.Cluster.GPU.Memory = c.memory
+			switch o := searched(j, target); {
+			case len(o.Best) > 0 != c.fits:
+				t.Errorf("in %v: feasible %v, want %v", c.memory, !c.fits, c.fits)
+			case c.fits && (!o.Best[0].Execution.OffloadOptimizer || o.Best[0].Execution.LossChunks > 1):
+				t.Errorf("in %v: %+v", c.memory, o.Best[0].Execution)
+			}
 		}
 	}
 }
