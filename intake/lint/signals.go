@@ -19,7 +19,7 @@ func checkSignals(s *script) {
 	signal, _, _ = strings.Cut(signal, "@")
 	signal = strings.TrimPrefix(strings.ToUpper(signal), "SIG")
 	for _, c := range s.order {
-		if c.word(0) != "trap" || c.function || len(c.expr.Args) < 3 || !c.traps(signal) {
+		if c.word(0) != "trap" || c.function || len(c.expr.Args) < 3 || !c.traps(signal) || leaves(literal(c.expr.Args[1])) {
 			continue
 		}
 		at := s.of(c.expr)
@@ -34,6 +34,19 @@ func checkSignals(s *script) {
 			}
 		}
 	}
+}
+
+// leaves reports a handler that waits for no signal: "-", which takes a trap away, and one
+// that does nothing but end the script, as for scancel.
+func leaves(handler string) bool {
+	for command := range strings.SplitSeq(handler, ";") {
+		switch words := strings.Fields(command); {
+		case len(words) == 0, words[0] == "-", words[0] == "exit", words[0] == "trap" && len(words) > 1 && words[1] == "-":
+		default:
+			return false
+		}
+	}
+	return handler != ""
 }
 
 // traps reports a trap for a signal.
