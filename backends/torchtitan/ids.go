@@ -94,6 +94,8 @@ const (
 	ruleReshard diag.ID = "torchtitan-reshard-after-forward"
 	// ruleReplicateOnly: replicas without sharding beside other parallelism.
 	ruleReplicateOnly diag.ID = "torchtitan-replicate-only"
+	// ruleExpertShards: expert parallelism without a sharding group.
+	ruleExpertShards diag.ID = "torchtitan-expert-shards"
 	// ruleUnsharded: mixed precision without a sharding group.
 	ruleUnsharded diag.ID = "torchtitan-unsharded-precision"
 	// ruleExperts: the experts do not divide by expert_parallel.

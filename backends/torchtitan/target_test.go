@@ -126,7 +126,8 @@ func TestSplitAttention(t *testing.T) {
 	restarted := func(d *job.Data) { d.ResetPositionIDs = true }
 	both := func(d *job.Data) { masked(d); restarted(d) }
 	plain := func(*job.Data) {}
-	rules := []diag.ID{ruleContextTensor, ruleTensorMask, ruleTensorPositions}
+	borrowed := func(l *plan.Layout) { l.ZeroStage, l.TensorParallel, l.ExpertParallel = 0, 2, 2 }
+	rules := []diag.ID{ruleContextTensor, ruleTensorMask, ruleTensorPositions, ruleExpertShards}
 	for _, c := range []struct {
 		model  job.Model
 		layout func(*plan.Layout)
@@ -141,6 +142,9 @@ func TestSplitAttention(t *testing.T) {
 		{expertModel(), tensor, masked, []diag.ID{ruleTensorMask}},
 		{expertModel(), tensor, restarted, []diag.ID{ruleTensorPositions}},
 		{latentModel(), context, plain, nil},
+		{latentModel(), borrowed, plain, []diag.ID{ruleExpertShards}},
+		{sinkModel(), borrowed, plain, []diag.ID{ruleExpertShards}},
+		{expertModel(), borrowed, plain, nil},
 		{latentModel(), tensor, masked, nil},
 		{latentModel(), tensor, both, []diag.ID{ruleTensorPositions}},
 	} {

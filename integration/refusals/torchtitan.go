@@ -133,6 +133,13 @@ var torchTitanCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel = 0, 8, true
 		}},
+	{Rule: "torchtitan-expert-shards", Version: "0.2.2", Model: "experts", What: "latent attention, expert_parallel = 8 within tensor_parallel = 8",
+		Says: "Mesh '['fsdp']' is not available",
+		Edit: func(d *Draft) {
+			latentMoE(d)
+			d.Job.Training.Precision = "fp32"
+			d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertParallel = 0, 8, true, 8
+		}},
 	{Rule: "torchtitan-expert-tensor", Version: "0.2.2", Model: "experts", What: "expert_tensor_parallel = 2 beside tensor_parallel = 4",
 		Says: "Currently we only support ETP=TP or ETP=1",
 		Edit: func(d *Draft) {
