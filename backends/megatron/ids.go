@@ -113,6 +113,8 @@ const (
 	RuleRecomputeFull diag.ID = "megatron-recompute-full"
 	// RuleRecomputeModule: a recomputed module does not exist in this model.
 	RuleRecomputeModule diag.ID = "megatron-recompute-module"
+	// RuleRecomputeBias: MLPs with biases cannot be recomputed by themselves.
+	RuleRecomputeBias diag.ID = "megatron-recompute-bias"
 	// RuleRecomputeDelayedScaling: fp8 with delayed scaling cannot recompute
 	// norms or expert activations.
 	RuleRecomputeDelayedScaling diag.ID = "megatron-recompute-delayed-scaling"

@@ -188,6 +188,12 @@ var recomputeRules = []target.Rule{
 		l := f.Layout
 		return l.Recompute == plan.RecomputeFull && (l.RecomputeMethod == "" || l.RecomputeLayers < 1)
 	}},
+	// What is recomputed returns the bias of its last layer beside the output
+	// (transformer_layer.py, mlp.py). torch takes both for results of the recompute, which
+	// then begins again whenever the bias is used.
+	{ID: RuleRecomputeBias, Reason: "recompute of mlp does not end in the first backward pass where MLPs have biases", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MLPBias && f.Layout.Recompute == plan.RecomputeSelective && f.Layout.RecomputeModules.Has(plan.ModuleMLP)
+	}},
 	{ID: RuleRecomputeModule, Reason: "a recomputed module does not exist in this model", Breaks: breaksRecomputeModule},
 	{ID: RuleRecomputeDelayedScaling, Reason: "fp8 with delayed scaling cannot recompute layernorm or moe_act", Breaks: func(f *target.Facts) bool {
 		return f.Layout.Recompute == plan.RecomputeSelective && f.Job.Training.Precision == "fp8" &&

@@ -209,6 +209,12 @@ var megatronCases = []Case{
 			d.Job.Model.MTP = job.MTP{Layers: 1, LossScale: 0.1}
 			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 		}},
+	{Rule: "megatron-recompute-bias", Model: "dense", What: "recompute of mlp where MLPs have biases",
+		Why: "does not end in the first backward pass: the bias that the recompute returns becomes its result (run with core_v0.18.2 and core_v0.19.2)",
+		Edit: func(d *Draft) {
+			d.Job.Model.MLPBias, d.Job.Model.Attention.Bias = true, true
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModuleMLP
+		}},
 	{Rule: "megatron-bf16-layers", Model: "dense", What: "more layers in bf16 at the end than a pipeline rank has",
 		Says: "must be between 0 and number of layers per pipeline stage",
 		Edit: func(d *Draft) {
