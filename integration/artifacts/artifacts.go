@@ -47,6 +47,7 @@ type Launch struct {
 	Execution  plan.Execution
 	Plan       *plan.Plan     // nil for golden files
 	Target     *target.Target // whose search made the plan; nil for golden files
+	Job        *job.Job       // nil for golden files
 	Files      map[string][]byte
 }
 
@@ -114,7 +115,7 @@ func launch(j *job.Job, p *plan.Plan) *Launch {
 	return &Launch{
 		Name: j.Name, Framework: j.Backend.Kind, Version: j.Backend.Version, Capability: j.Cluster.GPU.ComputeCapability,
 		Nodes: j.Cluster.Nodes, PerNode: j.Cluster.GPUsPerNode, Parameters: program.New(&m).ParametersTotal(),
-		Layout: &p.Layout, Execution: p.Execution, Plan: p, Files: map[string][]byte{},
+		Layout: &p.Layout, Execution: p.Execution, Plan: p, Job: j, Files: map[string][]byte{},
 	}
 }
 

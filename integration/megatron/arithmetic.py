@@ -4,11 +4,15 @@ gloo()      carries every collective
 kernels()   the fused gradient kernel, and events to wait for
 backward()  keeps the placement of tensors during backward passes
 adam()      an optimizer that can be resumed
+recompute() of modules by themselves
+reductions() that may be added to
 attention() the sizes of latent attention, and context parallelism
 
 Call gloo() and kernels() after pretend.gpu(); the rest after the first import of megatron.
 """
+import contextlib
 import sys
+import types
 
 import pretend
 import torch
@@ -58,6 +62,27 @@ def backward(placement):
             return run(*args, **kwargs)
 
     torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = placed
+
+
+def recompute():
+    """What is recomputed without its output asks Transformer Engine whether it is in fp8, and for a context of that."""
+    import megatron.core.tensor_parallel.random as module
+
+    manager = types.SimpleNamespace(is_fp8_enabled=lambda: False)
+    stand_ins = {"FP8GlobalStateManager": manager} | dict.fromkeys(
+        ("activation_recompute_forward", "fp8_autocast"), lambda *_, **__: contextlib.nullcontext())
+    for name, value in stand_ins.items():
+        if not hasattr(module, name):
+            setattr(module, name, value)
+
+
+def reductions():
+    """The sum over a single rank is the tensor itself, which experts with biases add to in place, and autograd refuses it.
+    Transformer Engine's layers return one of their own."""
+    import megatron.core.tensor_parallel.layers as layers
+
+    reduce = layers.reduce_from_tensor_model_parallel_region
+    layers.reduce_from_tensor_model_parallel_region = lambda *args, **kwargs: reduce(*args, **kwargs).clone()
 
 
 def attention():

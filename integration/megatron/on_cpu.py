@@ -41,7 +41,7 @@ def changed(arguments):
 
 def prepare(folder, capability, keep, layers=True):
     """Puts the stand-ins in place for the Megatron-LM that belongs to the pretrain_gpt.py of a folder, those of layers where
-    they are wanted; keep(step, loss, norm) is called by the last rank after every step."""
+    they are wanted; keep(step, loss, norm, rate, samples) is called by the last rank after every step."""
     sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), folder]
     import arithmetic
     import pretend
@@ -83,25 +83,28 @@ def prepare(folder, capability, keep, layers=True):
         return
     pretend.local_layers()
     arithmetic.kernels()
+    arithmetic.recompute()
+    arithmetic.reductions()
     arithmetic.attention()
     arithmetic.adam()
 
 
 def watch(training, keep):
-    """Tells keep what training_log is given."""
+    """Tells keep what training_log is given: of a step that was passed over no norm, and the rate that the next will have."""
     log = training.training_log
     signature = inspect.signature(log)
 
     def training_log(*args, **kwargs):
         given = signature.bind(*args, **kwargs).arguments
         if "lm loss" in given["loss_dict"] and int(os.environ["RANK"]) == int(os.environ["WORLD_SIZE"]) - 1:
-            keep(given["iteration"], float(given["loss_dict"]["lm loss"]), float(given["grad_norm"]))
+            keep(given["iteration"], float(given["loss_dict"]["lm loss"]), float(given["grad_norm"] or 0), given["learning_rate"],
+                 training.get_args().consumed_train_samples)
         return log(*args, **kwargs)
 
     training.training_log = training_log
 
 
-def tell(step, loss, norm):
+def tell(step, loss, norm, *_):
     print(f"step {step} loss {loss!r} gradient norm {norm!r}", flush=True)
 
 

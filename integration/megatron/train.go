@@ -2,9 +2,11 @@ package megatron
 
 // Step is what Megatron-LM had of one step for its log.
 type Step struct {
-	Step int     `json:"step"`
-	Loss float64 `json:"loss"`
-	Norm float64 `json:"norm"` // of the gradient, before it is clipped
+	Step    int     `json:"step"`
+	Loss    float64 `json:"loss"`
+	Norm    float64 `json:"norm"`    // of the gradient, before it is clipped; 0 where fp16 passed the step over
+	Rate    float64 `json:"rate"`    // that the next step will have
+	Samples int64   `json:"samples"` // read so far
 }
 
 // Trained is a launch that was run.

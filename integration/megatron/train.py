@@ -6,8 +6,9 @@ A case is one line of JSON, as launch.sh's arguments and environment were record
     {"id", "world", "arguments": [..], "environment": {..}, "folder"}
 and, where a rank is to be killed before a change of files (kills.py), "kill": {"rank", "before", "folder"}; where what is loaded
 is to be saved again at once, "resaved", the folder.
-An answer is one line of JSON per case, with the loss and the gradient's norm that the last rank had for its log:
-    {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
+An answer is one line of JSON per case, with what the last rank had for its log of every step: the loss, the gradient's norm, the
+learning rate of the next step and the samples read so far:
+    {"id", "steps": [{"step", "loss", "norm", "rate", "samples"}], "seconds", "error"}
 
 Megatron-LM is imported once, which takes longer than the steps; the ranks of a case are processes forked from there
 that meet over gloo and run pretrain_gpt.py of the checkout, as on_cpu.py does for a single one.
@@ -110,9 +111,9 @@ def steps(case):
         return [json.loads(line) for line in file]
 
 
-def keep(step, loss, norm):
+def keep(step, loss, norm, rate, samples):
     with open(STEPS, "a") as file:
-        print(json.dumps({"step": step, "loss": loss, "norm": norm}), file=file)
+        print(json.dumps({"step": step, "loss": loss, "norm": norm, "rate": rate, "samples": samples}), file=file)
 
 
 def main():

@@ -16,16 +16,19 @@ var builds = map[string][]string{
 
 func (d *drawing) model() {
 	family := d.suits(families, builds)
+	for d.small && (family == "nemotron_h" || family == "qwen3_next") { // whose mixers are kernels
+		family = d.suits(families, builds)
+	}
 	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "glm4_moe" || family == "gpt_oss" || family == "qwen3_next"
 	d.latent = family == "deepseek_v3"
-	heads, width := pick(d, 8, 16, 32), pick(d, 64, 128)
+	heads, width := sized(d, []int{8, 16, 32}, []int{4, 8}), sized(d, []int{64, 128}, []int{16, 32})
 	d.block(`model "m"`, func() {
 		d.line("architecture = %q", family)
 		d.line("layers = %d", d.layers)
 		d.line("hidden_size = %d", heads*width)
 		d.line("ffn_hidden_size = %d", heads*width*pick(d, 2, 3, 4))
 		d.line("attention_heads = %d", heads)
-		vocabulary := pick(d, 32000, 50257, 128256)
+		vocabulary := sized(d, []int{32000, 50257, 128256}, []int{512, 600})
 		d.line("vocab_size = %d", vocabulary)
 		d.maybe(6, "padded_vocab_size", fmt.Sprint((vocabulary/512+1)*512))
 		d.line("sequence_length = %d", d.length)
@@ -52,7 +55,7 @@ func (d *drawing) parts(family string, heads, width int) {
 	case "gpt_oss":
 		d.window(80)
 		d.line("head_dim = %d", width)
-		d.line("kv_heads = 8")
+		d.line("kv_heads = %d", sized(d, []int{8}, []int{2, 4}))
 		d.line("attention_sinks = true")
 		d.line("activation_alpha = 1.702")
 		d.line("activation_clamp = 7")
@@ -90,7 +93,7 @@ func (d *drawing) parts(family string, heads, width int) {
 		d.window(50)
 	default:
 		d.window(8)
-		d.maybe(70, "kv_heads", "2", "4", "8", fmt.Sprint(heads))
+		d.maybe(70, "kv_heads", "2", "4", fmt.Sprint(min(8, heads)), fmt.Sprint(heads))
 	}
 	if family == "qwen3" || family == "qwen3_moe" || family == "llama" {
 		d.maybe(10, "qkv_bias", "true")
@@ -102,7 +105,7 @@ func (d *drawing) parts(family string, heads, width int) {
 	if family == "llama" {
 		d.maybe(15, "attention_bias", "true")
 		d.maybe(10, "qk_norm", "true")
-		d.maybe(10, "head_dim", "128", "96")
+		d.maybe(10, "head_dim", fmt.Sprint(sized(d, []int{128, 96}, []int{24, 32})))
 		d.maybe(6, "mlp_bias", "true")
 		d.maybe(6, "attention_scale", "0.1")
 		d.maybe(6, "normalization", `"layernorm"`)
@@ -142,7 +145,7 @@ func (d *drawing) pattern(pairs string) string {
 func (d *drawing) window(percent int) {
 	if d.chance(percent) {
 		d.block("sliding_window", func() {
-			d.line("size = %d", pick(d, 128, 4096))
+			d.line("size = %d", sized(d, []int{128, 4096}, []int{16, 4096}))
 			d.maybe(80, "pattern", "2")
 		})
 	}
@@ -150,11 +153,11 @@ func (d *drawing) window(percent int) {
 
 func (d *drawing) mla() {
 	d.block("mla", func() {
-		d.maybe(70, "q_lora_rank", "256", "512")
-		d.line("kv_lora_rank = %d", pick(d, 128, 512))
-		d.line("qk_nope_head_dim = %d", pick(d, 64, 128))
-		d.line("qk_rope_head_dim = 64")
-		d.line("v_head_dim = %d", pick(d, 64, 128))
+		d.maybe(70, "q_lora_rank", fmt.Sprint(sized(d, []int{256, 512}, []int{32, 48})))
+		d.line("kv_lora_rank = %d", sized(d, []int{128, 512}, []int{32, 64}))
+		d.line("qk_nope_head_dim = %d", sized(d, []int{64, 128}, []int{16, 32}))
+		d.line("qk_rope_head_dim = %d", sized(d, []int{64}, []int{16}))
+		d.line("v_head_dim = %d", sized(d, []int{64, 128}, []int{16, 32}))
 	})
 }
 
@@ -190,7 +193,7 @@ func (d *drawing) scaling(family string) {
 			d.maybe(10, "high_frequency_factor", "8")
 		}
 		if kind != "linear" {
-			d.line("original_length = %d", pick(d, 4096, 8192, 8192))
+			d.line("original_length = %d", sized(d, []int{4096, 8192, 8192}, []int{32, 64}))
 		}
 		if kind == "yarn" {
 			percent := 50
@@ -210,31 +213,42 @@ func (d *drawing) scaling(family string) {
 }
 
 func (d *drawing) experts(family string) {
-	experts := pick(d, 8, 16, 32)
+	experts := sized(d, []int{8, 16, 32}, []int{4, 8})
 	d.block("moe", func() {
 		d.line("experts = %d", experts)
 		d.line("top_k = %d", pick(d, 1, 2, 4))
-		d.line("expert_ffn_hidden_size = %d", pick(d, 512, 1024))
+		d.line("expert_ffn_hidden_size = %d", sized(d, []int{512, 1024}, []int{32, 64}))
 		if family == "deepseek_v3" || family == "glm4_moe" {
 			d.maybe(70, "shared_experts", "1", "2")
 			d.maybe(60, "first_dense_layers", "1")
 			d.maybe(10, "layer_frequency", "2")
-			d.maybe(8, "shared_expert_ffn_hidden_size", "768")
+			d.maybe(8, "shared_expert_ffn_hidden_size", fmt.Sprint(sized(d, []int{768}, []int{48})))
 		}
 		if family == "qwen3_next" && d.chance(60) {
 			d.line("shared_experts = 1")
 			d.maybe(60, "shared_expert_gate", "true")
 		}
-		if d.framework == "megatron" {
-			d.maybe(8, "latent_size", "256")
+		if d.framework == "megatron" && !d.small {
+			d.maybe(8, "latent_size", fmt.Sprint(sized(d, []int{256}, []int{32})))
 		}
 		d.maybe(15, "load_imbalance", "1.3")
-		if family == "mixtral" && d.chance(15) {
+		if d.chance(d.drops(family)) {
 			d.line("token_drop = true")
 			d.line("capacity_factor = 1.25")
 		}
 		d.block("router", func() { d.router(family) })
 	})
+}
+
+// drops is in how many of a hundred models experts drop tokens.
+func (d *drawing) drops(family string) int {
+	switch {
+	case family == "mixtral":
+		return 15
+	case d.framework == "megatron":
+		return 8
+	}
+	return 0
 }
 
 func (d *drawing) router(family string) {

@@ -18,7 +18,10 @@ var schedules = strings.Split(strings.Trim(quoted(option.FindAxis("pipeline_sche
 // Draw returns the text of a job file for one backend and version. The same
 // source of randomness gives the same text.
 func Draw(r *rand.Rand, framework, version string) string {
-	d := &drawing{r: r, framework: framework, version: version}
+	return draw(&drawing{r: r, framework: framework, version: version})
+}
+
+func draw(d *drawing) string {
 	d.shape()
 	d.model()
 	d.cluster()
@@ -33,12 +36,15 @@ type drawing struct {
 	b                  strings.Builder
 	depth              int
 	framework, version string
+	small              bool
+	folder             string // of data, checkpoints and logs
 
 	nodes, perNode int
 	moe, latent    bool
 	pins           bool
 	saves          bool
 	layers, length int
+	steps, batch   int
 	pp, vpp        int
 	gpu            string
 }
@@ -78,9 +84,9 @@ func (d *drawing) maybe(percent int, name string, values ...string) {
 
 // shape draws the size of the run.
 func (d *drawing) shape() {
-	d.perNode = pick(d, 8, 8, 8, 4)
-	d.nodes = pick(d, 1, 1, 2, 4, 8, 16)
-	d.pp = pick(d, 1, 1, 2, 4)
+	d.perNode = sized(d, []int{8, 8, 8, 4}, []int{1, 2, 2, 2})
+	d.nodes = sized(d, []int{1, 1, 2, 4, 8, 16}, []int{1, 1, 2})
+	d.pp = sized(d, []int{1, 1, 2, 4}, []int{1, 1, 1, min(2, d.nodes*d.perNode)})
 	d.vpp = 1
 	if d.framework == "deepspeed" && d.chance(95) { // which has no pipelines
 		d.pp = 1
@@ -88,12 +94,12 @@ func (d *drawing) shape() {
 	if d.pp > 1 {
 		d.vpp = pick(d, 1, 1, 2)
 	}
-	d.layers = d.pp * d.vpp * pick(d, 1, 2, 3, 4)
+	d.layers = d.pp * d.vpp * sized(d, []int{1, 2, 3, 4}, []int{1, 2})
 	if d.chance(10) {
 		d.layers++ // uneven stages
 	}
-	d.length = pick(d, 512, 2048, 4096, 8192, 32768)
-	d.gpu = pick(d, "h100", "h100", "a100", "h200", "b200")
+	d.length = sized(d, []int{512, 2048, 4096, 8192, 32768}, []int{64})
+	d.gpu = sized(d, []string{"h100", "h100", "a100", "h200", "b200"}, []string{"h100", "a100"})
 	d.pins = d.chance(95)
 }
 
@@ -133,7 +139,7 @@ func (d *drawing) slurm() {
 		d.maybe(10, "hang_timeout", `"20m"`, `"auto"`)
 		d.maybe(10, "bind", `"node"`, `"socket"`, `"none"`)
 		d.maybe(5, "spare_nodes", "1")
-		if d.chance(20) {
+		if !d.small && d.chance(20) {
 			d.block("container", func() {
 				d.line(`image = "/images/it's one.sqsh"`)
 				d.maybe(50, "runtime", `"apptainer"`)
@@ -159,7 +165,7 @@ func (d *drawing) constraints() {
 
 // pinned narrows some axes; what is left open is for the search.
 func (d *drawing) pinned() {
-	tensor, context, expert := pick(d, 1, 1, 2, 2, 4, 8), pick(d, 1, 1, 1, 2, 4), pick(d, 1, 2, 4, 8)
+	tensor, context, expert := sized(d, []int{1, 1, 2, 2, 4, 8}, []int{1, 1, 2, 4}), sized(d, []int{1, 1, 1, 2, 4}, []int{1, 1, 2}), sized(d, []int{1, 2, 4, 8}, []int{1, 2, 2})
 	if d.framework == "deepspeed" && d.chance(90) { // whose three ways exclude one another
 		switch d.r.IntN(3) {
 		case 0:
@@ -247,6 +253,10 @@ func quoted(list []string) string { return `["` + strings.Join(list, `", "`) + `
 
 func (d *drawing) execution() {
 	d.block("execution", func() {
+		if d.small {
+			d.smallExecution()
+			return
+		}
 		d.maybe(15, "attention", `"flash"`, `"fused"`, `"unfused"`, `"flex_flash"`, `"varlen"`)
 		d.maybe(15, "overlap_gradient_reduce", "true", "false")
 		d.maybe(15, "overlap_parameter_gather", "true", "false")

@@ -22,6 +22,23 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// TestDrawSmall: most of what is drawn for a CPU becomes legal, on four GPUs at most.
+func TestDrawSmall(t *testing.T) {
+	legal := 0
+	for n := range uint64(20) {
+		launches, _ := Legal(DrawSmall(rand.New(rand.NewPCG(7, n)), "megatron", "core_v0.19.2", "/folder"))
+		for _, l := range launches {
+			legal++
+			if l.World() > 4 {
+				t.Errorf("job %d has %d GPUs", n, l.World())
+			}
+		}
+	}
+	if legal < 8 {
+		t.Errorf("%d legal jobs of 20", legal)
+	}
+}
+
 // TestWithout: a block goes as a whole, an argument alone.
 func TestWithout(t *testing.T) {
 	src := "job \"j\" {\n  a = 1\n  fp8 {\n    b = 2\n  }\n  c = 3\n}"

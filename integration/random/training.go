@@ -4,11 +4,16 @@ import "fmt"
 
 func (d *drawing) training() {
 	d.block("training", func() {
-		batch := d.nodes * d.perNode * pick(d, 1, 2, 4) * d.pp
+		d.steps = pick(d, 3, 4)
+		batch := d.nodes * d.perNode * sized(d, []int{1, 2, 4}, []int{1, 2}) * d.pp
+		d.batch = batch
 		d.line("global_batch_size = %d", batch)
-		if d.chance(50) {
+		switch {
+		case d.small:
+			d.line("steps = %d", d.steps)
+		case d.chance(50):
 			d.line("steps = %d", pick(d, 1000, 100000))
-		} else {
+		default:
 			d.line("tokens = 1e11")
 		}
 		d.maybe(40, "seed", "1", "1234", "42")
@@ -20,10 +25,10 @@ func (d *drawing) training() {
 		}
 		d.data()
 		d.start()
-		if d.saves = d.chance(70); d.saves {
+		if d.saves = d.chance(d.among(70, 30)); d.saves {
 			d.checkpoint()
 		}
-		if d.chance(40) {
+		if d.small || d.chance(40) {
 			d.logging()
 		}
 		if d.chance(15) {
@@ -34,11 +39,11 @@ func (d *drawing) training() {
 				}
 			})
 		}
-		if d.chance(8) {
+		if d.chance(d.among(8, 12)) {
 			d.block("batch_ramp", func() {
 				d.line("start = %d", max(1, batch/2))
 				d.line("increment = %d", pick(d, max(1, batch/4), max(1, batch/2)))
-				d.line("sequences = %d", pick(d, 100000, 12345))
+				d.line("sequences = %d", sized(d, []int{100000, 12345}, []int{batch * 2, batch*3 + 1}))
 			})
 		}
 	})
@@ -52,6 +57,9 @@ var precisions = map[string][]string{
 
 func (d *drawing) precision() {
 	all := []string{"bf16", "bf16", "bf16", "bf16", "fp16", "fp32", "fp8", "fp8"}
+	if d.small {
+		all = []string{"bf16", "bf16", "fp32", "fp16"}
+	}
 	if d.gpu == "b200" {
 		all = []string{"bf16", "mxfp8", "nvfp4", "fp8"}
 	}
@@ -77,6 +85,9 @@ func (d *drawing) fp8(precision string) {
 func (d *drawing) optimizer() {
 	kind := d.suits([]string{"adamw", "adam", "sgd", "muon"}, map[string][]string{
 		"megatron": {"adamw", "adamw", "adamw", "adam", "sgd", "muon"}, "torchtitan": {"adamw", "adam"}, "deepspeed": {"adamw", "adamw", "adam", "sgd"}})
+	if d.small && kind == "muon" { // a package of its own
+		kind = "sgd"
+	}
 	d.block(fmt.Sprintf("optimizer %q", kind), func() {
 		d.line("learning_rate = 3e-4")
 		d.maybe(60, "weight_decay", "0.1", "0")
@@ -95,18 +106,18 @@ func (d *drawing) schedule() {
 	kind := pick(d, "cosine", "cosine", "linear", "wsd", "constant")
 	d.block(fmt.Sprintf("schedule %q", kind), func() {
 		if d.chance(15) {
-			d.line("warmup_tokens = 1e9")
+			d.line("warmup_tokens = %d", sized(d, []int{1_000_000_000}, []int{2 * d.batch * d.length}))
 		} else {
-			d.maybe(70, "warmup_steps", "100", "10")
+			d.maybe(70, "warmup_steps", fmt.Sprint(sized(d, []int{100, 10}, []int{1, 2})))
 		}
 		if kind == "constant" {
 			return
 		}
 		d.maybe(60, "minimum_learning_rate", "3e-5")
 		if d.chance(15) {
-			d.line("decay_tokens = 3e9")
+			d.line("decay_tokens = %d", sized(d, []int{3_000_000_000}, []int{2 * d.batch * d.length}))
 		} else {
-			d.maybe(30, "decay_steps", "500")
+			d.maybe(30, "decay_steps", fmt.Sprint(sized(d, []int{500}, []int{1, 2, 3})))
 		}
 		if kind == "wsd" {
 			d.maybe(70, "decay_shape", `"linear"`, `"cosine"`, `"exponential"`, `"minus_sqrt"`)
@@ -115,6 +126,10 @@ func (d *drawing) schedule() {
 }
 
 func (d *drawing) data() {
+	if d.small {
+		d.smallData()
+		return
+	}
 	format := d.suits([]string{"mock", "megatron", "megatron", "tokens", "jsonl"}, map[string][]string{"megatron": {"mock", "megatron", "megatron"}})
 	d.block("data", func() {
 		if format == "mock" {
@@ -165,6 +180,9 @@ func (d *drawing) reading(format string) {
 }
 
 func (d *drawing) start() {
+	if d.small {
+		return
+	}
 	from := d.suits([]string{"scratch", "scratch", "scratch", "checkpoint", "huggingface"}, map[string][]string{"megatron": {"scratch", "checkpoint"}})
 	if from == "scratch" {
 		return
@@ -189,8 +207,13 @@ func (d *drawing) start() {
 
 func (d *drawing) checkpoint() {
 	d.block("checkpoint", func() {
-		d.line(`path = "/checkpoints/$${USER}/run"`)
-		d.maybe(80, "interval", "500", `"30m"`, `"auto"`)
+		if d.small {
+			d.line("path = %q", fmt.Sprint(d.folder, "/saved-", d.r.IntN(1e9)))
+			d.maybe(80, "interval", "2", `"30m"`, `"auto"`)
+		} else {
+			d.line(`path = "/checkpoints/$${USER}/run"`)
+			d.maybe(80, "interval", "500", `"30m"`, `"auto"`)
+		}
 		if d.framework != "megatron" || d.chance(5) {
 			d.maybe(20, "keep_last", "3")
 		}
@@ -203,12 +226,17 @@ func (d *drawing) checkpoint() {
 
 func (d *drawing) logging() {
 	d.block("logging", func() {
-		d.maybe(60, "interval", "1", "10")
-		d.maybe(50, "tensorboard_path", `"/logs/tb"`)
+		d.maybe(d.among(60, 100), "interval", "1", fmt.Sprint(d.among(10, 1)))
+		d.maybe(50, "tensorboard_path", fmt.Sprintf("%q", d.folder+"/logs/tb"))
 		for _, name := range []string{"timers", "memory", "norms", "stragglers"} {
-			d.maybe(15, name, "true")
+			if !d.small || name != "stragglers" { // which asks the GPU for its temperature
+				d.maybe(15, name, "true")
+			}
 		}
 		d.maybe(15, "per_rank", "false")
+		if d.small {
+			return
+		}
 		if d.chance(30) {
 			d.block("wandb", func() {
 				d.line(`project = "p"`)

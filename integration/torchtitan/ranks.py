@@ -4,8 +4,8 @@
 
 A case is one line of JSON: {"id", "files", "world", "folder", "arguments": [..], "resaved"}: the folder of emitted files, what the
 command line says about them, and a folder for logs. Where "resaved" is given, what is loaded is saved there at once, before
-any step. An answer is one line of JSON, with what the last rank logged:
-    {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
+any step. An answer is one line of JSON, with what a rank of the last pipeline stage logged:
+    {"id", "steps": [{"step", "loss", "norm", "rate", "tokens"}], "seconds", "error"}
 """
 import ctypes
 import inspect
@@ -48,13 +48,16 @@ def resave(folder):
 
 
 def keep(path):
-    """Writes the loss of every step to a file."""
+    """Writes the loss of every step to a file, with the rate of its update and the tokens read so far."""
     log = MetricsProcessor.log
 
-    def logged(self, step, global_avg_loss, global_max_loss, grad_norm, *args, **kwargs):
+    def logged(self, step, global_avg_loss, global_max_loss, grad_norm, extra_metrics=None, **kwargs):
+        rates = [rate for name, rate in (extra_metrics or {}).items() if name.startswith("lr")]
+        line = {"step": step, "loss": float(global_avg_loss), "norm": float(grad_norm), "rate": max(rates, default=None),
+                "tokens": int((extra_metrics or {}).get("n_tokens_seen", 0))}
         with open(path, "a", encoding="ascii") as file:
-            print(json.dumps({"step": step, "loss": float(global_avg_loss), "norm": float(grad_norm)}), file=file)
-        return log(self, step, global_avg_loss, global_max_loss, grad_norm, *args, **kwargs)
+            print(json.dumps(line), file=file)
+        return log(self, step, global_avg_loss, global_max_loss, grad_norm, extra_metrics=extra_metrics, **kwargs)
 
     MetricsProcessor.log = logged
 
@@ -101,10 +104,13 @@ def attempt(case):
         ranks[child] = number
     failed, code = children.wait(ranks, PATIENCE)
     answer = {"id": case["id"], "steps": [], "seconds": round(time.time() - start, 1)}
-    steps = os.path.join(case["folder"], f"steps-{case['world'] - 1}.jsonl")
-    if os.path.exists(steps):
-        with open(steps, encoding="ascii") as file:
-            answer["steps"] = [json.loads(line) for line in file]
+    for number in range(case["world"]):
+        steps = os.path.join(case["folder"], f"steps-{number}.jsonl")
+        if os.path.exists(steps):
+            with open(steps, encoding="ascii") as file:
+                lines = [json.loads(line) for line in file]
+            if all(line["loss"] >= 0 for line in lines):  # ranks without the last pipeline stage have a negative one
+                answer["steps"] = lines
     if failed is not None:
         with open(os.path.join(case["folder"], f"rank-{ranks[failed]}.log"), encoding="utf-8", errors="replace") as file:
             answer["error"] = f"rank {ranks[failed]} ended with {code}: " + "\n".join(file.read().strip().splitlines()[-12:])
