@@ -2,6 +2,8 @@ package megatron
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ndc-dev/ndc/backends/execution"
 	"github.com/ndc-dev/ndc/backends/slurm"
@@ -12,8 +14,16 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// gpuMajor is the major compute capability.
-func gpuMajor(g *job.GPU) int { return int(g.Capability()) }
+// gpuMajor is the major compute capability. It is asked of every layout, and so is read
+// without the rest of the number where that is known.
+func gpuMajor(g *job.GPU) int {
+	if major, _, ok := strings.Cut(g.ComputeCapability, "."); ok {
+		if n, err := strconv.Atoi(major); err == nil {
+			return n
+		}
+	}
+	return int(g.Capability())
+}
 
 // row is what a release does with one option of execution.
 type row = execution.Row[written]

@@ -59,6 +59,9 @@ type GPU struct {
 // stricter ones, where the GPU states none. Whoever refuses what a generation lacks
 // asks ComputeCapability whether it is known.
 func (g *GPU) Capability() float64 {
+	if g.ComputeCapability == "" { // whose error would be made for every layout
+		return 9
+	}
 	c, err := strconv.ParseFloat(g.ComputeCapability, 64)
 	if err != nil {
 		return 9
