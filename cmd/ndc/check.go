@@ -45,9 +45,13 @@ func checkOutputs(t *terminal, argument, out string, folders []output.Folder, pl
 	if len(list) == 0 {
 		return nil
 	}
+	run := "ndc build"
+	if slices.ContainsFunc(list, func(d output.Difference) bool { return d.Kind == output.Stray }) {
+		run += " and ndc clean" // which removes outputs of jobs that are gone
+	}
 	var diags diag.List
 	diags.Error(IDDiffers, diag.Range{}, "Outputs are not what the job builds",
-		fmt.Sprintf("What this version of ndc builds of %s differs in %s. Run ndc build, look at the difference, and commit it.", argument, units.Count(len(list), "file")))
+		fmt.Sprintf("What this version of ndc builds of %s differs in %s. Run %s, look at the difference, and commit it.", argument, units.Count(len(list), "file"), run))
 	t.diagnostics(diags, nil)
 	return exitError(exitInput)
 }
