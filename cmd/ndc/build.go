@@ -36,7 +36,8 @@ nothing and fails when the files are not those that a build would write, with
 the difference.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			if out == "" {
+			own := out == ""
+			if own {
 				out = beside(args[0])
 			}
 			plans, err := planAll(t, args[0], &flags)
@@ -50,6 +51,10 @@ the difference.`,
 			if check {
 				return checkOutputs(t, args[0], out, plans.withJobs(places, plans.all, filesIn(out)), &plans)
 			}
+			var warnings diag.List
+			if !own {
+				warnings = warnOfShared(out, &plans)
+			}
 			w, diags := write(out, func(o *output.Output) []output.Folder { return plans.withJobs(places, plans.all, o.Read) }, plans.names, force, func() (diags diag.List) {
 				plans.locked, diags = writeLock(&plans)
 				return diags
@@ -58,11 +63,11 @@ the difference.`,
 			if diags.HasErrors() {
 				return exitError(exitInput)
 			}
-			chains := warnOfChains(out, places)
+			warnings.Append(warnOfChains(out, places))
 			if t.json {
-				t.diagnostics(chains, nil)
+				t.diagnostics(warnings, nil)
 			}
-			return (&report{terminal: t, plans: plans.list, argument: args[0], out: out, written: &w, warnings: chains, locked: plans.lockWritten()}).print()
+			return (&report{terminal: t, plans: plans.list, argument: args[0], out: out, written: &w, warnings: warnings, locked: plans.lockWritten()}).print()
 		},
 	}
 	flags.registerStrict(c)

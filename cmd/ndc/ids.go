@@ -21,6 +21,8 @@ const (
 	IDCannotWrite diag.ID = "cannot-write"
 	// IDChainAlive: a chain of submissions in the output folder has not ended.
 	IDChainAlive diag.ID = "chain-alive"
+	// IDShared: a warning: a build with -o replaces outputs that these jobs did not make.
+	IDShared diag.ID = "shared-output"
 	// IDBusy: another build writes into the output folder.
 	IDBusy diag.ID = "output-busy"
 	// IDUnlocked: the file system of the output folder has no locks.
