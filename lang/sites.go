@@ -152,6 +152,12 @@ func (l *loader) siteOf(n *node, s scope, above []*node) *node {
 			return l.siteAt(v, rangeOf(a.Expr.Range()))
 		}
 	}
+	spec := schema.File.Block("job")
+	for name := range attributes {
+		if word := meant(name, spec); spec.Argument(name) == nil && (word == "site" || word == "base") {
+			return unknownSite() // reported as a misspelt word
+		}
+	}
 	a := attributes["base"]
 	if a == nil || slices.Contains(above, n) || len(above) >= maxChain {
 		return nil
@@ -173,8 +179,12 @@ func (l *loader) siteAt(v cty.Value, at diag.Range) *node {
 	if n := l.referent(v, "site", at); n != nil {
 		return n
 	}
-	spec := schema.File.Block("site")
-	return &node{tree: &block{spec: spec, broken: true, args: map[string]*argument{"values": {bad: true}}}}
+	return unknownSite()
+}
+
+// unknownSite is a site of which nothing is known.
+func unknownSite() *node {
+	return &node{tree: &block{spec: schema.File.Block("site"), broken: true, args: map[string]*argument{"values": {bad: true}}}}
 }
 
 // resolveHere reads a value of the site of the job around an expression.

@@ -51,3 +51,20 @@ job "e" {
     version = "0.3.0"
   }
 }
+job "f" {
+  sites   = site.x # ERROR: unknown-argument at sites: The block job has no argument "sites". Did you mean "site"?
+  model   = catalog.model.debug
+  cluster = catalog.cluster.single_gpu
+  training {
+    global_batch_size = here.batch
+    checkpoint {
+      path = "${here.checkpoints}/f"
+    }
+  }
+}
+job "g" {
+  bse = job.f # ERROR: unknown-argument at bse: The block job has no argument "bse". Did you mean "base"?
+  training {
+    seed = here.seed
+  }
+}
