@@ -16,7 +16,7 @@ import (
 type Problem struct {
 	Kind ProblemKind
 	Path string // as the user can open it
-	Why  string // goes on after the path: "exists and ndc did not write it"
+	Why  string // goes on after the path: "exists, and nothing beside it says that ndc wrote it"
 }
 
 // ProblemKind tells problems apart.
@@ -147,7 +147,7 @@ func (e *entry) refuses(p *Problem, manifest string, ours, known bool) {
 	case ours:
 		p.Kind, p.Why = Edited, "is not as ndc wrote it: its hash is not the one in "+manifest
 	default:
-		p.Kind, p.Why = Foreign, "exists and ndc did not write it"
+		p.Kind, p.Why = Foreign, "exists, and nothing beside it says that ndc wrote it"
 	}
 }
 
