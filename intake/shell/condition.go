@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,14 +181,23 @@ func (e *evaluator) arguments(words []text) truth {
 	case len(words) == 3:
 		return compared(words[0], words[1].String(), words[2])
 	case len(words) == 2:
-		return single(words[0].String(), words[1])
+		return e.single(words[0].String(), words[1])
 	case len(words) == 1 && !words[0].isOpen():
 		return truthOf(len(words[0]) > 0)
 	}
 	return perhaps
 }
 
-func single(op string, x text) truth {
+// tracker is the file of a folder of checkpoints in which Megatron-LM keeps which is the
+// newest (checkpointing.py: get_checkpoint_tracker_filename).
+const tracker = "latest_checkpointed_iteration.txt"
+
+// single evaluates a test of one word. A run is read as it begins, when it has no
+// checkpoint yet.
+func (e *evaluator) single(op string, x text) truth {
+	if (op == "-e" || op == "-f" || op == "-s") && path.Base(x.String()) == tracker && !e.certain {
+		return no
+	}
 	if x.isOpen() {
 		return perhaps
 	}
@@ -249,7 +259,7 @@ func (e *evaluator) test(x syntax.TestExpr) truth {
 			return e.test(x.X).not()
 		}
 		if w, ok := x.X.(*syntax.Word); ok {
-			return single(x.Op.String(), e.word(w))
+			return e.single(x.Op.String(), e.word(w))
 		}
 	case *syntax.BinaryTest:
 		switch x.Op {
