@@ -78,6 +78,7 @@ func TestVariants(t *testing.T) {
 		{"options that the caller may set", head + "TP=${TP:-3}\ntorchrun --nproc-per-node 8" + model + "--tensor-model-parallel-size $TP\n", nil},
 		{"options under a condition", head + "a=(--lr 1)\nif [ -n \"$X\" ]; then a+=(--lr 2); fi\ntorchrun --nproc-per-node 8" + model + "\"${a[@]}\"\n", nil},
 		{"layers of each stage in a fork", head + "torchrun --nproc-per-node 8" + model + "--num-layers 61 --pipeline-model-parallel-size 4 --num-layer-list 15,15,15,16\n", []diag.ID{RepeatedOption}},
+		{"blocks of each stage in a fork", head + "torchrun --nproc-per-node 8" + model + "--num-layers 42 --pipeline-model-parallel-size 4 --pipeline-model-parallel-method block --pipeline-model-parallel-blocks 10,11,11,10\n", []diag.ID{RepeatedOption}},
 		{"blanks behind options", head + "python train.py --save <path of checkpoints> \\\n  --port <port> --x 1 -f <in.txt> out.txt\necho \"--save <path>\" # --save <path>\n", []diag.ID{Blank, Blank}},
 		{"a short option of a fork", head + "torchrun --nproc-per-node 8" + model + "--use-mpi\n", nil},
 		{"an uneven pipeline", head + "torchrun --nproc-per-node 8" + model + "--num-layers 30 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 6\n", []diag.ID{RepeatedOption}},

@@ -497,7 +497,7 @@ func (r *reading) counted(what string) int64 {
 func (r *reading) share(stages, virtual, layers int64) {
 	embedding, loss := r.counted("embedding"), r.counted("loss")
 	ends := map[int64]string{0: "decoder_first_pipeline_num_layers", stages - 1: "decoder_last_pipeline_num_layers"}
-	if layers <= 0 || virtual <= 0 || stages > maxLayers || virtual > maxLayers/stages {
+	if r.unread["constraints.layout.stage_layers"] || layers <= 0 || virtual <= 0 || stages > maxLayers || virtual > maxLayers/stages {
 		return
 	}
 	rest, between := layers+embedding+loss, stages
