@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -91,11 +92,15 @@ func fit(options []option) string {
 
 // underscored reports a program that is built on Megatron-LM and spells its options with
 // underscores, as one does that declares its arguments in dataclasses: it says a degree of
-// model parallelism so. Other programs have options of the same words.
+// model parallelism so, or, where it is named as one of Megatron-LM's, its layers. Other
+// programs have options of the same words.
 func underscored(words []shell.Word) bool {
+	own := slices.ContainsFunc(words, func(w shell.Word) bool {
+		return strings.HasPrefix(path.Base(w.Text), "pretrain_") && strings.HasSuffix(w.Text, ".py")
+	})
 	return slices.ContainsFunc(words, func(w shell.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
-		return strings.HasSuffix(name, "_model_parallel_size") && dashed(name) != name
+		return strings.HasSuffix(name, "_model_parallel_size") && dashed(name) != name || own && name == "--num_layers"
 	})
 }
 

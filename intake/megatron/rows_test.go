@@ -313,7 +313,11 @@ func TestUnderscores(t *testing.T) {
 			t.Errorf("%s: of the model %v", line, d.Paths())
 		}
 	}
-	const other = "python train.py --weight_decay 0.1 --adam_beta1 0.9 --adam_beta2 0.95 --bf16 true --seed 1 --global_batch_size 4 --num_workers 2"
+	const named = "pretrain_gpt.py --num_layers 24 --hidden_size 1024 --num_attention_heads 16 --micro_batch_size 8 --global_batch_size 64 --train_iters 9"
+	if d := launched(t, named); d.Int("model.layers") != 24 || d.Int("training.steps") != 9 {
+		t.Errorf("of a program that is named as Megatron-LM's: %v", d.Paths())
+	}
+	const other = "python train.py --num_layers 2 --weight_decay 0.1 --adam_beta1 0.9 --adam_beta2 0.95 --bf16 true --seed 1 --global_batch_size 4 --num_workers 2"
 	if c, ok := Command(&shell.Script{Commands: []shell.Command{command(other)}}); ok {
 		t.Errorf("taken for a launch of Megatron-LM: %v", c)
 	}
