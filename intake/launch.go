@@ -208,6 +208,9 @@ func readScript(in *intake, f File) error {
 		in.exports(f.Name, s)
 	}
 	for _, w := range s.Sources {
+		if strings.Contains(w.Text, "/Ascend/") {
+			in.noGPUs(path.Base(w.Text))
+		}
 		if own == nil && in.launch == "" {
 			why := "what it sets is known where the file is given too"
 			if in.o.Arguments == nil && argument.MatchString(w.Text) {
@@ -225,6 +228,7 @@ func readScript(in *intake, f File) error {
 		in.d.Find(draft.Finding{Place: megatron.Place(f.Name, c.Words[0]), Name: c.Words[0].Text, Verdict: draft.Unknown, Why: "another launch was read before, and a job has one"})
 		return nil
 	}
+	in.wrapped(f.Name, s, c)
 	for _, o := range megatron.Others(s, c) {
 		in.another(f.Name, o)
 	}
@@ -674,6 +678,9 @@ func (in *intake) exports(file string, s *shell.Script) {
 	}
 	for _, e := range s.Exports {
 		at := megatron.Place(file, e.Value)
+		if slices.ContainsFunc(strangers, func(prefix string) bool { return strings.HasPrefix(e.Name, prefix) }) {
+			in.noGPUs(e.Name)
+		}
 		f := draft.Finding{Place: at, Name: e.Name, Value: draft.Guarded(e.Name, e.Value.Text), Verdict: draft.Left, Why: "a variable of the environment; slurm.environment takes it where the run needs it"}
 		secret := draft.IsSecret(e.Name, e.Value.Text)
 		if secret {

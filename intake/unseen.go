@@ -1,0 +1,37 @@
+package intake
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/shell"
+)
+
+// strangers begin the names of what Huawei's Ascend and Intel's Gaudi read of the environment.
+var strangers = []string{"ASCEND_", "HCCL_", "PT_HPU_"}
+
+// noGPUs says at the head of the cluster that the launch is for other accelerators.
+func (in *intake) noGPUs(by string) {
+	in.d.Note("cluster", "the launch is for accelerators that are no GPUs, by its "+by+"; the plan is for the GPUs of this cluster")
+}
+
+// wrapped names a script that was not given and that starts the program with the options of
+// a launch, to which it may add some.
+func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) {
+	if slices.ContainsFunc(c.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }) {
+		return
+	}
+	for _, w := range c.Words {
+		if strings.HasPrefix(w.Text, "--") {
+			return
+		}
+		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
+		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
+			in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: w.Text, Verdict: draft.Unknown,
+				Why: "which program it starts, and what it adds to these options, is known where the file is given too"})
+		}
+	}
+}
