@@ -417,6 +417,19 @@ func TestVoid(t *testing.T) {
 	}
 }
 
+// TestSpelledOtherwise: options that earlier releases and programs on top spell otherwise
+// count before what these set themselves.
+func TestSpelledOtherwise(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 8 --layernorm-epsilon 1e-6")
+	if got := d.Float("model.norm_epsilon"); got != 1e-6 {
+		t.Errorf("epsilon %g", got)
+	}
+	d = launched(t, "megatron sft --model a/b --tensor_model_parallel_size 2 --micro_batch_size 1 --lr 1e-5 --dataloader_num_workers 8")
+	if got := d.Int("training.data.workers"); got != 8 {
+		t.Errorf("workers %d", got)
+	}
+}
+
 // TestBlocks: layers that a fork's own option lays on stages are not said to be refused.
 func TestBlocks(t *testing.T) {
 	const line = "pretrain_yuan.py --num-layers 42 --hidden-size 64 --num-attention-heads 8 --pipeline-model-parallel-size 4 "

@@ -215,7 +215,7 @@ func (e *evaluator) turns(body []*syntax.Stmt, goesOn func() truth, turn func())
 }
 
 // farther are the commands that start what one of their words says on other machines.
-var farther = []string{"ssh", "pdsh", "clush"}
+var farther = []string{"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "bcprun"}
 
 // shellOf evaluates text as a script of another shell, which has of the variables those that
 // are exported, where it is started here.

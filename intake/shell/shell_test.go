@@ -45,6 +45,7 @@ func TestRead(t *testing.T) {
 		{"list of nobody knows how many", "N=( $(hostnames) ); M=(\"$X\" 5); mapfile -t L < f; run ${#N[@]} ${N[1]} \"${N[@]}\" ${#M[@]} ${M[1]} ${#L[@]}", "run <${#N[@]}> <${N[1]}> <$(hostnames)> 2 5 <${#L[@]}>"},
 		{"list that is split", "A=(\"--x 1\" '--y'); run ${A[@]} \"${A[@]}\"", "run --x 1 --y --x 1 --y"},
 		{"before the first checkpoint", "S=/c; if [[ -f $S/latest_checkpointed_iteration.txt ]]; then L=\"--load $S\"; else L='--load /w --no-load-optim'; fi; [ ! -e $T/latest_checkpointed_iteration.txt ] && M=--finetune; [ -f $S/x ] && N=1; run $L $M $N", "run --load /w --no-load-optim --finetune <${N}>"},
+		{"a launcher that is given a command", "bcprun -p 8 -c 'run a.py \\\n--x 1'", "run a.py --x 1\nbcprun -p 8 -c run a.py \\\n--x 1"},
 		{"absent list", "run ${A[@]+\"${A[@]}\"} z", "run z"},
 		{"defaults", "run ${X:-5} ${X-6} ${Y:=7} $Y", "run 5 6 7 7"},
 		{"unknown", "run $X ${X} \"$1\" $(nproc)", "run <$X> <${X}> <$1> <$(nproc)>"},
