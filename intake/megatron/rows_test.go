@@ -388,6 +388,7 @@ func TestVoid(t *testing.T) {
 		dense + "--vocab-size 1000 --make-vocab-size-divisible-by 1":                        {draft.Mapped},
 		dense + "--kv-lora-rank 512":                                                        {draft.Left},
 		dense + "--multi-latent-attention --kv-lora-rank 512":                               {draft.Mapped},
+		dense + "--multi-latent-attention --qk-layernorm":                                   {draft.Mapped},
 		dense + "--eval-iters 0 --eval-interval 9":                                          {draft.Left},
 		dense + "--finetune":                                                                {draft.Left},
 		dense + "--load /c --finetune":                                                      {draft.Mapped},

@@ -7,6 +7,10 @@ import (
 	"github.com/ndc-dev/ndc/intake/draft"
 )
 
+// implied are arguments that a job has no need to say where the launch says them: rows as
+// ndc makes them, and norms that latent attention has in any case.
+var implied = []string{"model.padded_vocab_size", "model.qk_norm"}
+
 // voidable are the arguments, and the blocks of such, that the job has wherever the launch
 // says something by them.
 var voidable = []string{"model.", "constraints.layout.expert", "training.start", "training.data.validation.interval"}
@@ -20,7 +24,7 @@ func (r *reading) void(from int) {
 		f := &r.d.Findings[i]
 		is := func(p string) bool { return strings.HasPrefix(f.To, p) }
 		switch {
-		case f.Verdict != draft.Mapped, !slices.ContainsFunc(voidable, is), f.To == "model.padded_vocab_size", // as ndc makes it
+		case f.Verdict != draft.Mapped, !slices.ContainsFunc(voidable, is), slices.Contains(implied, f.To),
 			r.d.HasBlock(f.To), slices.Contains(r.d.Asked(), f.To):
 		case f.To == "training.start" && (elsewhere || r.has("load")):
 			f.Verdict, f.To, f.Why = draft.Unknown, "", "what the run starts from, which it is about, is not known"
