@@ -6,6 +6,7 @@
 import itertools
 import json
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -156,6 +157,22 @@ class Tokenizer:
         return [int(word) for word in text.split()] + [511] * add_eos
 
 
+FAILS = """
+import sys
+import check_runtime
+data = dict(check_runtime.spec(sys.argv[1]), workers=2)
+batches = iter(check_runtime.ndc_runtime.Loader(data, rank=0, ranks=1, batch_size=8))
+next(batches)
+raise OSError("the disk is full")
+"""
+
+
+def check_failure(folder):
+    """A rank that ends by an exception takes its readers with it, which are deaf to SIGTERM."""
+    done = subprocess.run([sys.executable, "-c", FAILS, folder], stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 1 and done.stderr.endswith("OSError: the disk is full\n"), done.stderr
+
+
 def main(folder):
     make_data.main(folder, VOCABULARY)
     check_layouts(folder)
@@ -166,6 +183,7 @@ def main(folder):
     check_resume(folder, Tokenizer())
     check_split(folder)
     check_text(folder)
+    check_failure(folder)
     check_traces(folder)
     print("the reader holds")
 
