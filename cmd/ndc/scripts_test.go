@@ -890,6 +890,10 @@ func TestContainerIsNamed(t *testing.T) {
 	if strings.Contains(log, "changed since") {
 		t.Errorf("nothing changed:\n%s", log)
 	}
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "  slurm {\n", "  slurm {\n    log_path = \""+s.folder+"/a,b\"\n", 1))
+	s.build(t)
+	s.submit(t)
+	s.refuses(t, "/a,b/megatron has a comma or a colon, at which the container's runtime cuts mounts", 500, nil)
 }
 
 // TestAnyCheckpointFolder draws names and contents at random: what the scripts
