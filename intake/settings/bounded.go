@@ -12,6 +12,9 @@ import (
 // at the end of a long string are its own as long as there are more.
 var opaque = regexp.MustCompile(`(?s)^(?:"""(?:[^\\]|\\.)*?"{3,}|'''.*?'{3,}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*)`)
 
+// mostNodes are more values than a configuration in TOML has, of which none lists layers.
+const mostNodes = 1 << 16
+
 // bounded refuses TOML with more values than a tree may have, or deeper ones,
 // before its decoder reads it: that makes a table of every part of a dotted key
 // and keeps the whole key with each, and it calls itself for every bracket. So a
@@ -58,7 +61,7 @@ func bounded(src []byte) error {
 				levels[0] = depth
 			}
 		}
-		if depth > tree.MaxDepth || nodes > tree.MaxNodes {
+		if depth > tree.MaxDepth || nodes > mostNodes {
 			return fmt.Errorf("line %d: %w", 1+bytes.Count(src[:i], []byte("\n")), tree.ErrBounds)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	MaxBytes = 8 << 20
 	MaxDepth = 64      // values in one another
-	MaxNodes = 1 << 16 // values
+	MaxNodes = 1 << 18 // values; lists of quantised layers of a mixture have 100,000
 )
 
 // ErrBounds is what a file with more nodes, or deeper ones, is refused with.
