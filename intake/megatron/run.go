@@ -306,7 +306,7 @@ func (r *reading) checkpoint() {
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", first)
 	case load == nil || from == path || path != "" && load.first() == path:
-	case legalPath(load.first()) && !load.open:
+	case legalPath(load.first()) && (!load.open || below.MatchString(load.first()) && !load.own):
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", load.first())
 		if r.has("finetune") || r.has("no_load_optim") {
