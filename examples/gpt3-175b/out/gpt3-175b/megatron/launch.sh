@@ -38,8 +38,13 @@ own_rules
 nodes=$(number "${NDC_NODES:-1}") || die "NDC_NODES is not a number"
 node_rank=$(number "${SLURM_NODEID:-0}") || die "SLURM_NODEID is not a number"
 local_rank=0 # this script stands for all ranks of the node
+# bad ends this node, and leaves word that nothing can train on it.
+bad() {
+  mkdir -p "$NDC_RANK_LOGS/bad" && printf '%s\n' "$*" >"$NDC_RANK_LOGS/bad/${SLURMD_NODENAME:-$(hostname -s)}"
+  die "$*"
+}
 if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
-  listed=$(nvidia-smi --list-gpus 2>&1) || die "nvidia-smi ended with status $? on $(hostname): ${listed%%$'\n'*}"
+  listed=$(nvidia-smi --list-gpus 2>&1) || bad "nvidia-smi ended with status $? on $(hostname): ${listed%%$'\n'*}"
   NDC_GPUS_PER_NODE=$(grep -c '^GPU ' <<<"$listed") || NDC_GPUS_PER_NODE=0
   # Others' GPUs are seen, too, where Slurm does not hide them; the ranks get those of this list.
   if [[ ${CUDA_VISIBLE_DEVICES:-} =~ ^[0-9]+(,[0-9]+)*$ ]]; then
@@ -47,8 +52,10 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
   fi
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
+complaint=die
+[[ $gpus_per_node -ge 8 ]] || complaint=bad
 [[ $((nodes * gpus_per_node)) -eq 1024 ]] ||
-  die "the layout (tensor 8 x context 1 x pipeline 4 x data 32) needs 1024 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  "$complaint" "the layout (tensor 8 x context 1 x pipeline 4 x data 32) needs 1024 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
 # write, and where no thousand ranks meet.

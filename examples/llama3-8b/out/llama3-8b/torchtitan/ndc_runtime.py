@@ -5,10 +5,12 @@ checkpoints.
 The same file serves every job; the values are in ndc_job.py beside it.
 """
 
+import atexit
 import bisect
 import functools
 import importlib.metadata
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -280,6 +282,16 @@ class JSONLines:
 def deaf(worker):
     """SIGTERM goes to all processes of a step; the rank decides when its readers end."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+@atexit.register
+def end_readers():
+    """A rank that ends by an exception still has its readers. Python would end them by SIGTERM, and wait for ever.
+    torch would call their end a fault."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for reader in multiprocessing.active_children():
+        if reader.daemon:
+            reader.kill()
 
 
 def positions(length, starts, restart):
