@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,9 @@ site "fuji" {
 		{"/w/other/job.hcl", "job \"x\" {\n  training {\n    seed = here.da‸ta\n  }\n}\n", []string{}, 0},
 	} {
 		content, p := cursor(t, c.text)
-		files[c.file[1:]] = &fstest.MapFile{Data: []byte(content)}
-		e := edit(t, files, Options{})
+		own := maps.Clone(files) // an editor looks at its files while it is open
+		own[c.file[1:]] = &fstest.MapFile{Data: []byte(content)}
+		e := edit(t, own, Options{})
 		e.open(c.file, content)
 		var list completionList
 		e.ask("textDocument/completion", at(c.file, p), &list)
@@ -53,6 +55,5 @@ site "fuji" {
 		if c.places > 0 && (told == nil || !strings.Contains(told.Contents.Value, `site alps: data   = "/capstor"`)) {
 			t.Errorf("%s: told %+v", c.file, told)
 		}
-		delete(files, c.file[1:])
 	}
 }
