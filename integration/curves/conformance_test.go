@@ -161,11 +161,11 @@ func train(t *testing.T, l *artifacts.Launch, python string) []float64 {
 			filepath.Join(drivers, "torchtitan", "train.py")}, words...)
 		return losses(run(t, python, env, nil, command...), `step: +(\d+) +loss: +(\S+)`)
 	default:
-		kernels, err := environment.Kernels(python)
+		kernels, err := environment.Kernels(python, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
-		env = append(env, "TORCH_EXTENSIONS_DIR="+kernels)
+		env = append(env, kernels...)
 		command := []string{"-m", "torch.distributed.run", "--nproc-per-node=1", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", filepath.Join(folder, "train.py")}
 		return losses(run(t, python, env, nil, command...), `(?m)^step (\d+)/\d+ loss (\S+)`)
 	}
@@ -210,7 +210,7 @@ func run(t *testing.T, program string, env []string, input []byte, args ...strin
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s\n%s", args, err, environment.Tail(out.String(), 10), environment.Tail(complaints.String(), 20))
+		t.Fatalf("%s: %v\n%s\n%s", args, err, environment.Tail(out.String(), 10), environment.Tail(complaints.String(), 60))
 	}
 	return append(out.Bytes(), complaints.Bytes()...)
 }

@@ -18,7 +18,7 @@ func environment(t *testing.T, version string) string {
 	t.Helper()
 	python, err := frameworks.DeepSpeed(version).Python()
 	if err == nil {
-		_, err = frameworks.Kernels(python) // outside every time limit
+		_, err = frameworks.Kernels(python, t.TempDir()) // outside every time limit
 	}
 	if err != nil {
 		line := row(t, version)
@@ -54,16 +54,16 @@ func row(t *testing.T, version string) *summary.Line {
 func command(t *testing.T, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "DS_ACCELERATOR=cpu", "TORCH_EXTENSIONS_DIR="+extensions(t, name))
+	cmd.Env = append(append(os.Environ(), "DS_ACCELERATOR=cpu"), kernels(t, name)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out[max(0, len(out)-2000):])
 	}
 }
 
-// extensions is where a release keeps its kernels.
-func extensions(t *testing.T, python string) string {
+// kernels are those of a release, for this test alone, as variables of a run.
+func kernels(t *testing.T, python string, more ...frameworks.Kernel) []string {
 	t.Helper()
-	folder, err := frameworks.Kernels(python)
+	variables, err := frameworks.Kernels(python, t.TempDir(), more...)
 	must(t, err)
-	return folder
+	return variables
 }

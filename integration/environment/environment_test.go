@@ -47,30 +47,31 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestBuilt: what a killed run left of a kernel is not taken for one.
-func TestBuilt(t *testing.T) {
-	now := time.Now()
-	for _, c := range []struct {
-		name string
-		ages map[string]time.Duration
-		want bool
-	}{
-		{"nothing", nil, false},
-		{"objects alone", map[string]time.Duration{"a.o": time.Hour}, false},
-		{"whole", map[string]time.Duration{"a.o": 2 * time.Hour, "k.so": time.Hour}, true},
-		{"a build that did not end", map[string]time.Duration{"a.o": time.Minute, "k.so": time.Hour}, false},
-		{"a lock left behind", map[string]time.Duration{"a.o": 2 * time.Hour, "k.so": time.Hour, "lock": 10 * time.Minute}, false},
-		{"a lock of a run that looks", map[string]time.Duration{"a.o": 2 * time.Hour, "k.so": time.Hour, "lock": time.Second}, true},
-	} {
+// TestKernels: what one caller leaves in its folder, another one does not see.
+func TestKernels(t *testing.T) {
+	root := t.TempDir()
+	python := filepath.Join(root, "bin", "python")
+	library := filepath.Join(root, "kernels", SharedMemory.folder, "k.so")
+	built := time.Now().Add(-time.Hour).Round(time.Second)
+	err := errors.Join(os.MkdirAll(filepath.Dir(library), 0o755), os.WriteFile(library, []byte("whole"), 0o600), os.Chtimes(library, built, built))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
 		folder := t.TempDir()
-		for name, age := range c.ages {
-			path := filepath.Join(folder, name)
-			if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, now, now.Add(-age))); err != nil {
-				t.Fatal(err)
-			}
+		variables, err := Kernels(python, folder)
+		if err != nil || variables[0] != "TORCH_EXTENSIONS_DIR="+folder || !strings.HasPrefix(variables[1], "PATH="+filepath.Dir(python)+":") {
+			t.Fatal(variables, err)
 		}
-		if got := (Kernel{}).built(folder); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
+		if _, err := os.Stat(filepath.Join(folder, SharedMemory.folder, "lock")); err == nil {
+			t.Error("the lock of another one")
+		}
+		info, err := os.Stat(filepath.Join(folder, SharedMemory.folder, "k.so"))
+		if err != nil || !info.ModTime().Equal(built) {
+			t.Errorf("copied as of %v: %v", info, err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, SharedMemory.folder, "lock"), nil, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"time"
 )
 
 // Kernel is one that DeepSpeed builds when it first needs it.
@@ -18,30 +16,38 @@ var (
 	HostAdam     = Kernel{"cpu_adam", "CPUAdamBuilder"}
 )
 
-// Kernels is the folder in which an environment's DeepSpeed keeps the kernels
-// that it builds, to be named in TORCH_EXTENSIONS_DIR; releases must not share
-// one. SharedMemory and those named are built first where they are missing, so
-// that no run waits for a compiler.
-func Kernels(python string, more ...Kernel) (string, error) {
-	folder := filepath.Join(filepath.Dir(filepath.Dir(python)), "extensions")
+// Kernels puts the kernels of an environment's DeepSpeed into a folder of the
+// caller's: SharedMemory and those named, built first where they are missing,
+// so that no run waits for a compiler. It returns the variables by which a run
+// finds them, and the ninja that built them: another release would build anew.
+//
+// A run locks the kernel that it loads, and one that is killed leaves its lock,
+// for which all wait that use the same folder. So no two tests should.
+func Kernels(python, folder string, more ...Kernel) (variables []string, err error) {
+	whole := filepath.Join(filepath.Dir(filepath.Dir(python)), "kernels")
 	for _, k := range append([]Kernel{SharedMemory}, more...) {
-		if err := k.build(python, folder); err != nil {
-			return "", err
+		if err := k.build(python, whole); err != nil {
+			return nil, err
+		}
+		if err := copyFolder(filepath.Join(folder, k.folder), filepath.Join(whole, k.folder)); err != nil {
+			return nil, err
 		}
 	}
-	return folder, nil
+	return kernelVariables(python, folder), nil
 }
 
+func kernelVariables(python, folder string) []string {
+	return []string{"TORCH_EXTENSIONS_DIR=" + folder, "PATH=" + filepath.Dir(python) + ":" + os.Getenv("PATH")}
+}
+
+// build leaves a whole kernel in the folder, or none.
 func (k Kernel) build(python, folder string) error {
-	if k.built(folder) {
-		return nil
-	}
 	unlock, err := lock(folder + ".lock")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if k.built(folder) { // another process was faster
+	if _, err := os.Stat(filepath.Join(folder, k.folder)); err == nil {
 		return nil
 	}
 	if _, err := exec.LookPath("c++"); err != nil {
@@ -49,31 +55,46 @@ func (k Kernel) build(python, folder string) error {
 			return err
 		}
 	}
-	// A build that was killed leaves a lock behind, for which others would wait.
-	if err := os.RemoveAll(filepath.Join(folder, k.folder)); err != nil {
+	part := folder + ".part"
+	if err := os.RemoveAll(part); err != nil { // of a build that was killed
 		return err
 	}
-	return run("env", "TORCH_EXTENSIONS_DIR="+folder, "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"), python, "-c",
-		"from deepspeed.ops.op_builder.cpu import "+k.builder+" as B; B().load()")
-}
-
-// built reports whether the kernel is there, and nothing is left of a run that was
-// killed while it looked at it: a lock, for which the next one would wait, or
-// objects of a build that did not end, which the next one would begin again.
-func (k Kernel) built(folder string) bool {
-	libraries, _ := filepath.Glob(filepath.Join(folder, k.folder, "*.so"))
-	left, _ := filepath.Glob(filepath.Join(folder, k.folder, "*.o"))
-	if lock := filepath.Join(folder, k.folder, "lock"); time.Since(changed(lock)) > time.Minute {
-		left = append(left, lock)
+	load := "from deepspeed.ops.op_builder.cpu import " + k.builder + " as B; B().load()"
+	if err := run("env", append(kernelVariables(python, part), python, "-c", load)...); err != nil {
+		return err
 	}
-	return len(libraries) > 0 && !slices.ContainsFunc(left, func(path string) bool { return changed(path).After(changed(libraries[0])) })
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(part, k.folder), filepath.Join(folder, k.folder))
 }
 
-// changed is when a file changed; one that is not there is older than all.
-func changed(path string) time.Time {
-	info, err := os.Stat(path)
+// copyFolder copies files with the times at which they changed, by which ninja
+// sees that nothing is to be built.
+func copyFolder(to, from string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
 	if err != nil {
-		return time.Time{}
+		return err
 	}
-	return info.ModTime()
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(to, e.Name())
+		if err := os.WriteFile(path, content, info.Mode().Perm()); err != nil {
+			return err
+		}
+		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	"github.com/ndc-dev/ndc/integration/environment"
 )
@@ -25,11 +26,11 @@ func AskDeepSpeed(cases []*Case[Partition], root, scratch string) error {
 	if err != nil {
 		return err
 	}
-	kernels, err := environment.Kernels(python)
+	env, err := environment.Kernels(python, filepath.Join(scratch, "kernels"))
 	if err != nil {
 		return err
 	}
-	env := []string{"DS_ACCELERATOR=cpu", "TORCH_EXTENSIONS_DIR=" + kernels}
+	env = append(env, "DS_ACCELERATOR=cpu")
 	d, err := ask(cases, root, scratch, python, "partitions.py", env, func(c *Case[Partition], folder string) []any {
 		return []any{map[string]any{"folder": folder, "ranks": c.World()}}
 	})

@@ -121,7 +121,7 @@ func train(t *testing.T, launches []*artifacts.Launch) ([]artifacts.Verdict, err
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := environment.Kernels(python)
+	kernels, err := environment.Kernels(python, t.TempDir())
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func train(t *testing.T, launches []*artifacts.Launch) ([]artifacts.Verdict, err
 	if err != nil {
 		return nil, err
 	}
-	out, err := environment.Ask(len(launches), nil, []string{"TORCH_EXTENSIONS_DIR=" + kernels, "NDC_CASE_SECONDS=900"}, python, driver, folder)
+	out, err := environment.Ask(len(launches), nil, append(kernels, "NDC_CASE_SECONDS=900"), python, driver, folder)
 	list := make([]artifacts.Verdict, len(launches))
 	for i, l := range launches {
 		list[i] = artifacts.Verdict{Launch: l, Error: "no answer"}

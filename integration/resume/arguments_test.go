@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 				line.AddAfter(t)
 				s := &stage{framework: f, version: version, program: program, scratch: t.TempDir()}
 				var err error
-				if s.python, err = python(f.Name, version); err != nil {
+				if s.python, err = python(t, f.Name, version); err != nil {
 					line.Skipped = err.Error()
 					t.Skip("skipped: ", err)
 				}

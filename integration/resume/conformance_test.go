@@ -42,7 +42,7 @@ func TestResume(t *testing.T) {
 				line.AddAfter(t)
 				s := &stage{framework: f, version: version, program: program, scratch: t.TempDir()}
 				var err error
-				if s.python, err = python(f.Name, version); err != nil {
+				if s.python, err = python(t, f.Name, version); err != nil {
 					line.Skipped = err.Error()
 					t.Skip("skipped: ", err)
 				}
@@ -72,7 +72,8 @@ func (s *stage) chosen(known map[string]Result) [][2]string {
 	})
 }
 
-func python(framework, version string) (string, error) {
+func python(t *testing.T, framework, version string) (string, error) {
+	t.Helper()
 	switch framework {
 	case "megatron":
 		return environment.Megatron(strings.TrimPrefix(version, "core_v")).Python()
@@ -81,9 +82,11 @@ func python(framework, version string) (string, error) {
 	}
 	python, err := environment.DeepSpeed(version).Python()
 	if err == nil {
-		var kernels string
-		if kernels, err = environment.Kernels(python); err == nil {
-			err = os.Setenv("TORCH_EXTENSIONS_DIR", kernels)
+		var variables []string
+		variables, err = environment.Kernels(python, t.TempDir())
+		for _, v := range variables {
+			name, value, _ := strings.Cut(v, "=")
+			t.Setenv(name, value)
 		}
 	}
 	return python, err

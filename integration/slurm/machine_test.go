@@ -37,7 +37,6 @@ type machine struct {
 // framework is an installed framework, or why it cannot be had.
 type framework struct {
 	Python  string
-	Kernels string
 	Missing string
 }
 
@@ -139,9 +138,14 @@ func runInside() (int, error) {
 	if out, err := exec.Command("go", "build", "-o", here.NDC, "../../cmd/ndc").CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("%w\n%s", err, out)
 	}
-	here.DeepSpeed = install(environment.DeepSpeed(deepSpeed), environment.Kernels)
-	here.Megatron = install(environment.Megatron(megatron), nil)
-	here.TorchTitan = install(environment.TorchTitan(torchTitan), nil)
+	here.DeepSpeed = install(environment.DeepSpeed(deepSpeed))
+	if here.DeepSpeed.Missing == "" { // outside every time limit
+		if _, err := environment.Kernels(here.DeepSpeed.Python, filepath.Join(folder, "kernels")); err != nil {
+			here.DeepSpeed.Missing = err.Error()
+		}
+	}
+	here.Megatron = install(environment.Megatron(megatron))
+	here.TorchTitan = install(environment.TorchTitan(torchTitan))
 	text, err := json.Marshal(here)
 	if err != nil {
 		return 1, err
@@ -173,13 +177,10 @@ func exitCode(err error) int {
 }
 
 // install finds a framework for the tests, or says why it is not there.
-func install(e environment.Environment, kernels func(python string, more ...environment.Kernel) (string, error)) framework {
+func install(e environment.Environment) framework {
 	var f framework
 	var err error
-	if f.Python, err = e.Python(); err == nil && kernels != nil {
-		f.Kernels, err = kernels(f.Python)
-	}
-	if err != nil {
+	if f.Python, err = e.Python(); err != nil {
 		f.Missing = err.Error()
 	}
 	return f

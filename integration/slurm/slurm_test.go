@@ -26,7 +26,7 @@ func TestSlurm(t *testing.T) {
 		}
 		t.Run("Training", func(t *testing.T) {
 			t.Parallel()
-			t.Run("DeepSpeed", func(t *testing.T) { deepSpeedTrainer().survives(t, c) })
+			t.Run("DeepSpeed", func(t *testing.T) { deepSpeedTrainer(t).survives(t, c) })
 			t.Run("Megatron", func(t *testing.T) { megatronTrainer(t).survives(t, c) })
 			t.Run("TorchTitan", func(t *testing.T) { torchTitanTrainer(t).survives(t, c) })
 			t.Run("StartMegatron", func(t *testing.T) { startsQuietly(t, c, megatronTrainer(t)) })

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ndc-dev/ndc/integration/environment"
 )
 
 // trainer is a framework that trains the job of testdata/training.hcl over
@@ -31,10 +33,16 @@ type trainer struct {
 
 const steps = 40
 
-func deepSpeedTrainer() trainer {
+func deepSpeedTrainer(t *testing.T) trainer {
+	kernels, err := os.MkdirTemp(here.Folder, "kernels-")
+	must(t, err)
+	if here.DeepSpeed.Missing == "" {
+		_, err = environment.Kernels(here.DeepSpeed.Python, kernels)
+		must(t, err)
+	}
 	return trainer{
 		framework: here.DeepSpeed, backend: "deepspeed", name: "DeepSpeed " + deepSpeed,
-		environment: map[string]string{"TRAINER_PYTHON": here.DeepSpeed.Python, "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": here.DeepSpeed.Kernels},
+		environment: map[string]string{"TRAINER_PYTHON": here.DeepSpeed.Python, "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": kernels},
 		step:        regexp.MustCompile(`step (\d+)/\d+ loss (\S+) gradient norm (\S+)`),
 		limit:       "00:01:40", window: 41 * time.Second, says: "the time limit is near", // of which imports and the model take a part
 		adapt: func(*testing.T, *scenario) {},
