@@ -290,7 +290,7 @@ func changes(j *job.Job, o *search.Outcome) []change {
 		c.nearest = nearby(j, o, a.Name)
 		list = append(list, c)
 	}
-	list = slices.Concat(list, batchChange(j), executionChanges(j), hostChange(j))
+	list = slices.Concat(list, batchChange(j), executionChanges(j), hostChange(j, o))
 	list = append(list, segmentChange(j, o)...)
 	list = append(list, anywhere(j)...)
 	list = append(list, roomChanges(j)...)
@@ -367,19 +367,22 @@ func byRelief[R any](rows []R, relief func(*R) int) []*R {
 // mostHostMemory is how many times a node's memory may be raised to find a fit.
 const mostHostMemory = 4
 
-// hostChange gives the nodes as much memory as offloading takes.
-func hostChange(j *job.Job) []change {
+// hostChange gives the nodes as much memory as offloading takes: what the layout that needs
+// the least takes, and more where that one fails a limit besides.
+func hostChange(j *job.Job, o *search.Outcome) []change {
 	now := j.Cluster.HostMemory
-	if now == 0 {
+	if o.HostBytes == 0 || o.HostBytes > mostHostMemory*now {
 		return nil
 	}
+	to := func(memory units.Bytes) func(j *job.Job) { return func(j *job.Job) { j.Cluster.HostMemory = memory } }
 	return []change{{
 		describe: func(_ *job.Job, c *search.Candidate) string {
 			return fmt.Sprintf("cluster.host_memory = \"%.0fGiB\" (now %s)", math.Ceil(float64(c.Result.HostBytes)/float64(units.GiB)), gib(now))
 		},
-		apply: func(j *job.Job) { j.Cluster.HostMemory = mostHostMemory * now },
-		parts: int((mostHostMemory-1)*now/units.GiB) + 1,
-		part:  func(j *job.Job, n int) { j.Cluster.HostMemory = now + units.Bytes(n)*units.GiB },
+		nearest: []func(j *job.Job){to((o.HostBytes + units.GiB - 1) / units.GiB * units.GiB)},
+		apply:   to(mostHostMemory * now),
+		parts:   int((mostHostMemory-1)*now/units.GiB) + 1,
+		part:    func(j *job.Job, n int) { j.Cluster.HostMemory = now + units.Bytes(n)*units.GiB },
 	}}
 }
 

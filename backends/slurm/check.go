@@ -72,7 +72,7 @@ func checkSetup(j *job.Job, diags *diag.List) {
 func checkCores(j *job.Job, p *plan.Plan, diags *diag.List) {
 	if p.Execution.OffloadOptimizer && j.CoresPerNode() == 0 {
 		diags.Warn(IDHostCoresUnknown, j.Sources.Range("cluster"), "The cores of a node are not known",
-			fmt.Sprintf("The optimizer runs on the host, and neither cluster.cpus_per_node nor slurm.cpus_per_task says on how many cores. The plan and OMP_NUM_THREADS take one for each of the %s of a node. Set cpus_per_node.", units.Count(j.Cluster.GPUsPerNode, "rank")))
+			fmt.Sprintf("The optimizer runs on the host, and neither cluster.cpus_per_node nor slurm.cpus_per_task says on how many cores. The plan and OMP_NUM_THREADS take one for each rank of a node, %d. Set cpus_per_node.", j.Cluster.GPUsPerNode))
 	}
 }
 

@@ -70,8 +70,11 @@ type Outcome struct {
 	// Exposed is, where none is feasible, of those that fail the limit on exposed communication
 	// and no other, with any options, the one that exposes the least.
 	Exposed *Candidate
-	Illegal *Candidate // first illegal layout, when nothing is legal; not evaluated
-	Counts  Counts
+	// HostBytes is, where none is feasible, the least that a node needs beside its GPUs, whose
+	// memory suffices, among those for which its own does not, with any options; 0 for none.
+	HostBytes units.Bytes
+	Illegal   *Candidate // first illegal layout, when nothing is legal; not evaluated
+	Counts    Counts
 }
 
 // Counts tells what happened to every layout.
@@ -180,6 +183,8 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 				s.workers[0].time(c)
 			}
 		}
+	} else {
+		s.outcome.HostBytes = 0
 	}
 	s.choose()
 	return &s.outcome, nil
@@ -271,6 +276,9 @@ func (s *searcher) take(m *meshSearch) {
 	if m.exposed != nil && (s.exposed == nil || nearer(m.exposed, s.exposed)) {
 		s.exposed = m.exposed
 	}
+	if m.host > 0 && (s.outcome.HostBytes == 0 || m.host < s.outcome.HostBytes) {
+		s.outcome.HostBytes = m.host
+	}
 	if m.illegal != nil && (s.outcome.Illegal == nil || earlier(m.illegal, s.outcome.Illegal)) {
 		s.outcome.Illegal = m.illegal
 	}
@@ -298,6 +306,7 @@ type meshSearch struct {
 	best, nearest ranking
 	ties          ties
 	exposed       *Candidate
+	host          units.Bytes // see Outcome.HostBytes
 	illegal       *Candidate
 	counts        Counts
 }

@@ -117,8 +117,10 @@ func TestHostMemory(t *testing.T) {
 		t.Error("not feasible on a node with just enough memory")
 	}
 	j.Cluster.HostMemory--
-	if o := searched(j, target); len(o.Best) > 0 && o.Best[0].Execution.OffloadOptimizer {
+	if o := searched(j, target); len(o.Best) > 0 {
 		t.Error("feasible on a node with too little memory")
+	} else if o.HostBytes != with.HostBytes {
+		t.Errorf("%v on the host would do, %v are told", with.HostBytes, o.HostBytes)
 	}
 	j.Execution.OffloadOptimizer = job.Some(true)
 	target.Variants = nil
@@ -128,7 +130,7 @@ func TestHostMemory(t *testing.T) {
 		x.OffloadOptimizer = j.Execution.OffloadOptimizer.Value
 	}
 	o := searched(j, target)
-	if device, host := o.Nearest[0].Missing(j); len(o.Best) > 0 || o.Nearest[0].Broken() != IDHostMemory || device != 0 || host != 1 {
+	if device, host := o.Nearest[0].Missing(j); len(o.Best) > 0 || o.Nearest[0].Broken() != IDHostMemory || device != 0 || host != 1 || o.HostBytes != with.HostBytes {
 		t.Errorf("nearest misses %v by %d bytes of the GPU and %d of the host, want host memory by 1", o.Nearest[0].Broken(), device, host)
 	}
 }

@@ -415,6 +415,9 @@ func (w *worker) predict() verdict {
 	w.memory(&c.Result)
 	w.stateKnown = true
 	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
+		if least := &w.mesh.host; c.broken == IDHostMemory && !w.probing && (*least == 0 || c.Result.HostBytes < *least) {
+			*least = c.Result.HostBytes
+		}
 		return outOfMemory
 	}
 	if w.outranked() {
