@@ -311,22 +311,10 @@ var precisions = map[string]needs{
 // offers reports whether a GPU has a precision.
 func offers(g *job.GPU, precision string) bool {
 	n := precisions[precision]
-	major, _, _ := strings.Cut(g.ComputeCapability, ".")
-	if n.capability > 0 && len(major) > 0 && len(major) <= 3 && (atoi(major) < n.capability || atoi(major) >= n.before) {
+	if n.capability > 0 && g.ComputeCapability != "" && (g.Generation() < n.capability || g.Generation() >= n.before) {
 		return false
 	}
 	return n.peak(&g.PeakFLOPS) > 0
-}
-
-func atoi(s string) int {
-	n := 0
-	for _, r := range s {
-		if r < '0' || r > '9' {
-			return 0
-		}
-		n = n*10 + int(r-'0')
-	}
-	return n
 }
 
 // precision checks that the GPU has the arithmetic, and names what has.

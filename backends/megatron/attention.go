@@ -11,7 +11,7 @@ import "github.com/ndc-dev/ndc/lang/job"
 // Attention on Ampere, and torch's own in fp32 and before; the other one where it
 // does not take the heads, and torch's own where neither does.
 func attention(j *job.Job) string {
-	major, latent := gpuMajor(&j.Cluster.GPU), j.Model.Attention.MLA != nil
+	major, latent := j.Cluster.GPU.Generation(), j.Model.Attention.MLA != nil
 	flash := flashTakes(j) && !latent && !j.Model.Attention.Sinks
 	switch {
 	case j.Training.Precision == "fp32" || major < 8:
@@ -32,7 +32,7 @@ func cudnnTakes(j *job.Job) bool {
 		return false
 	}
 	keys, values := headWidths(j)
-	major := gpuMajor(&j.Cluster.GPU)
+	major := j.Cluster.GPU.Generation()
 	switch {
 	case j.Training.Data.DocumentMask && major < 9: // which packs documents (THD)
 		return false

@@ -65,17 +65,3 @@ func TestKernel(t *testing.T) {
 		}
 	}
 }
-
-// TestGPUMajor: whatever a GPU says of its generation is read without an allocation, since
-// every layout asks.
-func TestGPUMajor(t *testing.T) {
-	for stated, want := range map[string]int{"": 9, "7.0": 7, "8.9": 8, "10.3": 10, "12": 12} {
-		gpu := &job.GPU{ComputeCapability: stated}
-		if got := gpuMajor(gpu); got != want {
-			t.Errorf("the major of %q is %d, want %d", stated, got, want)
-		}
-		if n := testing.AllocsPerRun(10, func() { gpuMajor(gpu) }); n > 0 {
-			t.Errorf("the major of %q takes %v allocations", stated, n)
-		}
-	}
-}

@@ -44,7 +44,7 @@ func connections(j *job.Job, p *plan.Plan) (value, why string) {
 		return "32", "overlapped expert communication needs many queues"
 	case x.FullySharded:
 		return "8", "Megatron-FSDP refuses 1"
-	case (l.TensorParallel > 1 || l.ContextParallel > 1) && gpuMajor(&j.Cluster.GPU) < 10:
+	case (l.TensorParallel > 1 || l.ContextParallel > 1) && j.Cluster.GPU.Generation() < 10:
 		return "1", "tensor or context parallelism before Blackwell requires it"
 	}
 	return "", ""

@@ -2,8 +2,6 @@ package megatron
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends/execution"
 	"github.com/ndc-dev/ndc/backends/slurm"
@@ -13,17 +11,6 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
-
-// gpuMajor is the major compute capability. It is asked of every layout, and so is read
-// without the rest of the number where that is known.
-func gpuMajor(g *job.GPU) int {
-	if major, _, ok := strings.Cut(g.ComputeCapability, "."); ok {
-		if n, err := strconv.Atoi(major); err == nil {
-			return n
-		}
-	}
-	return int(g.Capability())
-}
 
 // row is what a release does with one option of execution.
 type row = execution.Row[written]
@@ -103,14 +90,14 @@ func (v *version) execution() *execution.Table[written] {
 		Conflicts: []target.Rule{
 			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention, the width of the heads, a window with dropout, a GPU before compute capability 8.0 or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
 				m, kind := &f.Job.Model, f.Exec.Attention
-				if kind != "unfused" && gpuMajor(&f.Job.Cluster.GPU) < 8 { // Transformer Engine, dot_product_attention/utils.py: neither FlashAttention nor cuDNN's
+				if kind != "unfused" && f.Job.Cluster.GPU.Generation() < 8 { // Transformer Engine, dot_product_attention/utils.py: neither FlashAttention nor cuDNN's
 					return true
 				}
 				if kind == "fused" && !cudnnTakes(f.Job) || kind == "flash" && !(flashTakes(f.Job) && v.flashTakesLatent(f.Job)) {
 					return true
 				}
 				return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
-					m.Attention.Sinks && kind == "flash" || m.Attention.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
+					m.Attention.Sinks && kind == "flash" || m.Attention.MLA != nil && kind == "flash" && f.Job.Cluster.GPU.Generation() < 9
 			}},
 		},
 		Becomes: written{at: inAttention, emit: func(a *arguments) {

@@ -283,9 +283,9 @@ func (v *version) unusualGraphs(j *job.Job) string {
 	switch {
 	case !v.atLeast(16, 0): // arguments.py asserts it
 		return "core_v0.15 runs them without expandable segments, and what memory that wastes is not predicted"
-	case gpuMajor(&j.Cluster.GPU) < 9:
+	case j.Cluster.GPU.Generation() < 9:
 		return "published launches with such graphs run on Hopper and Blackwell"
-	case gpuMajor(&j.Cluster.GPU) == 9: // Qwen3 235B on 256 H100: 17.6 s without, 15.2 with (testdata/measured, docs/accuracy.md)
+	case j.Cluster.GPU.Generation() == 9: // Qwen3 235B on 256 H100: 17.6 s without, 15.2 with (testdata/measured, docs/accuracy.md)
 		return "on Hopper the one published pair of launches that differ in such graphs gained a third of what is predicted of it"
 	}
 	return ""

@@ -62,7 +62,7 @@ func offersExperts(j *job.Job) []target.Offer {
 	}
 	// CUDA_DEVICE_MAX_CONNECTIONS would have to be 1 and 32 at once before
 	// Blackwell (arguments.py warns).
-	blackwell := gpuMajor(&j.Cluster.GPU) >= 10
+	blackwell := j.Cluster.GPU.Generation() >= 10
 	return []target.Offer{{Values: []string{"true"}, Applies: func(f *target.Facts) bool {
 		return f.Layout.ExpertParallel > 1 && (blackwell || f.Layout.TensorParallel == 1 && f.Layout.ContextParallel == 1)
 	}}}

@@ -56,7 +56,7 @@ const opFuser = "--use-transformer-engine-op-fuser"
 // and NVFP4 (Transformer Engine, ops/fused/forward_grouped_mlp.py, is_supported).
 func fusesExperts(j *job.Job) bool {
 	asked := slices.ContainsFunc(occurrences(j.Backend.ExtraArgs), func(o occurrence) bool { return o.name == opFuser })
-	return asked && j.Model.MoE != nil && gpuMajor(&j.Cluster.GPU) == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
+	return asked && j.Model.MoE != nil && j.Cluster.GPU.Generation() == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
 		variable(j, fusedKernel) == "1"
 }
 

@@ -137,7 +137,7 @@ func (v *version) lacksStaticExperts(j *job.Job) bool {
 	capacity := staticFactors["capacity"]
 	switch {
 	case !v.options.Has(capacity.Option),
-		gpuMajor(&j.Cluster.GPU) != 10,
+		j.Cluster.GPU.Generation() != 10,
 		t.Precision != "mxfp8" || t.FP8.BF16FirstLayers+t.FP8.BF16LastLayers > 0,
 		m.HiddenSize%staticWidth != 0, m.MoE.LatentSize%staticWidth != 0, m.MoE.ExpertFFNHiddenSize%staticWidth != 0,
 		// Before, the kernel adds the bias of an output whatever the router says of it.

@@ -266,7 +266,7 @@ func checkPrecision(v *version, j *job.Job, diags *diag.List) {
 	if f := capability.Of("training.fp8.recipe", t.FP8.Recipe); t.Precision == "fp8" && t.FP8.Recipe != "" && !v.has(f) {
 		recipeError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s The nearest here is tensorwise.", t.FP8.Recipe, v.name, capability.Alternatives(f)))
 	}
-	has := gpuMajor(&j.Cluster.GPU)
+	has := j.Cluster.GPU.Generation()
 	switch known := j.Cluster.GPU.ComputeCapability != ""; {
 	case known && t.Precision == "fp8" && t.FP8.Recipe == "blockwise" && has < 9:
 		recipeError(j, diags, fmt.Sprintf("The fp8 recipe blockwise needs compute capability 9.0 or newer; %s has %s. Use tensorwise, or bf16.",

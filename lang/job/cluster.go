@@ -2,6 +2,7 @@ package job
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -67,6 +68,18 @@ func (g *GPU) Capability() float64 {
 		return 9
 	}
 	return c
+}
+
+// Generation is the number before the point of the compute capability: 8 is Ampere and Ada,
+// 9 Hopper, 10 Blackwell. It is asked of every layout, and so is read without the rest of
+// the number; see Capability for a GPU that states none.
+func (g *GPU) Generation() int {
+	if major, _, _ := strings.Cut(g.ComputeCapability, "."); major != "" { // an error would be made for every layout
+		if n, err := strconv.Atoi(major); err == nil {
+			return n
+		}
+	}
+	return int(g.Capability())
 }
 
 // PeakFLOPS holds dense peaks per data type; zero: the GPU lacks the type.

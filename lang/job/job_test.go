@@ -127,3 +127,17 @@ func TestOptional(t *testing.T) {
 		t.Error("GatedActivation")
 	}
 }
+
+// TestGeneration: whatever a GPU says of its generation is read without an allocation, since
+// every layout asks.
+func TestGeneration(t *testing.T) {
+	for stated, want := range map[string]int{"": 9, "7.0": 7, "8.9": 8, "10.3": 10, "12": 12} {
+		gpu := &GPU{ComputeCapability: stated}
+		if got := gpu.Generation(); got != want {
+			t.Errorf("the generation of %q is %d, want %d", stated, got, want)
+		}
+		if n := testing.AllocsPerRun(10, func() { gpu.Generation() }); n > 0 {
+			t.Errorf("the generation of %q takes %v allocations", stated, n)
+		}
+	}
+}
