@@ -249,12 +249,28 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 	if r.GroupTopK > 0 && r.Groups > 0 && (r.GroupTopK > r.Groups || !divides(r.GroupTopK, j.Model.MoE.TopK)) {
 		refuse("router.group_top_k", fmt.Sprintf("group_top_k = %d must be at most the %s and divide top_k = %d.", r.GroupTopK, units.Count(r.Groups, "group"), j.Model.MoE.TopK))
 	}
+	warnGroups(j, diags)
 	if j.Model.MoE.TokenDrop && r.Balance == "bias" && r.AuxCoefficient == 0 && r.Score == "sigmoid" && j.Model.MoE.CapacityFactor <= 0 {
 		refuse("capacity_factor", "Dropping tokens needs a capacity_factor.")
 	}
 	if e := j.Model.MoE; e.TokenDrop && float64(e.TopK)*e.CapacityFactor > float64(e.Experts) {
 		refuse("capacity_factor", fmt.Sprintf("An expert would have room for more tokens than a rank has, which Megatron-LM cannot fill (moe_utils.py, permute). With top_k = %d of %s, capacity_factor = %.4g drops no token already.",
 			e.TopK, units.Count(e.Experts, "expert"), float64(e.Experts)/float64(e.TopK)))
+	}
+}
+
+// warnGroups tells of groups of experts that are chosen by another score than elsewhere: by
+// the sum of as many experts as a token uses of each (moe_utils.py, group_limited_topk), not
+// of the best two, as in the model's class of transformers and in TorchTitan.
+func warnGroups(j *job.Job, diags *diag.List) {
+	r := &j.Model.MoE.Router
+	if r.GroupTopK < 1 || r.GroupTopK >= r.Groups || !divides(r.GroupTopK, j.Model.MoE.TopK) {
+		return // every group is used, or the job is refused
+	}
+	if best := j.Model.MoE.TopK / r.GroupTopK; best != 2 {
+		diags.Warn(ApproximatedModel, j.Sources.Range("model.moe.router.group_top_k"), "Megatron-LM chooses other groups of experts",
+			fmt.Sprintf("Megatron-LM scores a group by the sum of its best %s (top_k over group_top_k), DeepSeek-V3's classes in transformers and TorchTitan by its best two: weights trained there meet other experts here, and the other way round.",
+				units.Count(best, "expert")))
 	}
 }
 

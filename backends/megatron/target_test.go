@@ -477,6 +477,22 @@ func TestNeedsPackage(t *testing.T) {
 	}
 }
 
+// TestGroupScores: groups of experts that are scored as nowhere else are warned of.
+func TestGroupScores(t *testing.T) {
+	for _, c := range []struct {
+		topK, groups, groupTopK int
+		warned                  bool
+	}{{8, 8, 4, false}, {6, 8, 3, false}, {8, 8, 2, true}, {4, 8, 4, true}, {8, 8, 8, false}, {8, 1, 1, false}, {8, 0, 0, false}, {8, 8, 3, false}} {
+		j := baseJob("core_v0.19.2")
+		j.Model = deepseek()
+		j.Model.MoE.TopK, j.Model.MoE.Router.Groups, j.Model.MoE.Router.GroupTopK = c.topK, c.groups, c.groupTopK
+		_, diags := Backend{}.Target(j)
+		if warned := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Warning && d.ID == ApproximatedModel }); warned != c.warned {
+			t.Errorf("top_k %d, %d of %d groups: warned %t, want %t: %v", c.topK, c.groupTopK, c.groups, warned, c.warned, diags)
+		}
+	}
+}
+
 // TestExtraArguments: legal ones reach the script as written, each on a line.
 func TestExtraArguments(t *testing.T) {
 	j := baseJob("core_v0.18.2")
