@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -160,20 +161,39 @@ func TestEarlierCopies(t *testing.T) {
 	}
 }
 
-// TestCompressedLogs: a log that is compressed is an error that says so, and no log of no
-// steps.
-func TestCompressedLogs(t *testing.T) {
+// TestLogsOfNoText: a log that is compressed or in UTF-16 is an error that says so, and no
+// log of no steps; below a folder one that got another ending is not passed over in silence.
+func TestLogsOfNoText(t *testing.T) {
 	plan := filepath.Join("..", "..", "examples", "llama3-8b", "out", "llama3-8b", "deepspeed", planName)
-	for head, program := range map[string]string{"\x1f\x8b\x08\x00": "gunzip", "\x28\xb5\x2f\xfd": "unzstd", "\xfd7zXZ\x00": "unxz"} {
-		log := filepath.Join(t.TempDir(), "x.log")
+	text, err := os.ReadFile(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for head, want := range map[string]string{
+		"\x1f\x8b\x08\x00": "it is compressed; unpack it with gunzip", "\x28\xb5\x2f\xfd": "it is compressed; unpack it with unzstd",
+		"\xfd7zXZ\x00": "it is compressed; unpack it with unxz", "\xff\xfes\x00": "it is in UTF-16",
+	} {
+		folder := t.TempDir()
+		log := filepath.Join(folder, "x.log")
 		if err := os.WriteFile(log, []byte(head+"step 1/60\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"watch", "--once"}, {"calibrate", "-o", log + calibrationSuffix}} {
 			var out bytes.Buffer
-			if code := run(append(args, "--plan", plan, log), &out, &out); code == exitOK || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "it is compressed; unpack it with "+program) {
+			if code := run(append(args, "--plan", plan, log), &out, &out); code == exitOK || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
 				t.Errorf("%v: exit code %d\n%s", args, code, out.String())
 			}
+		}
+		if err := errors.Join(os.Rename(log, log+".old"), os.WriteFile(filepath.Join(folder, planName), text, 0o666), os.WriteFile(filepath.Join(folder, "y.log"), []byte("step 1/60\n"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if code := run([]string{"calibrate", "-o", log + calibrationSuffix, folder}, &out, &out); code == exitOK || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "x.log.old cannot be read: "+want) {
+			t.Errorf("calibrate: exit code %d\n%s", code, out.String())
+		}
+		out.Reset()
+		if run([]string{"watch", "--once", folder}, &out, &out); !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "x.log.old cannot be read: "+want) {
+			t.Errorf("watch:\n%s", out.String())
 		}
 	}
 }

@@ -38,12 +38,26 @@ func readPlain(name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// compressed are the first bytes of files that programs compressed, by what unpacks them.
-var compressed = []struct{ head, program string }{
-	{"\x1f\x8b", "gunzip"}, {"\x28\xb5\x2f\xfd", "unzstd"}, {"\xfd7zXZ\x00", "unxz"}, {"BZh", "bunzip2"}, {"\x04\x22\x4d\x18", "unlz4"},
+// unreadable are the first bytes of files that tell of nothing as they are, and what makes
+// logs of them.
+var unreadable = []struct{ head, why string }{
+	{"\x1f\x8b", compressed + "gunzip"}, {"\x28\xb5\x2f\xfd", compressed + "unzstd"}, {"\xfd7zXZ\x00", compressed + "unxz"},
+	{"BZh", compressed + "bunzip2"}, {"\x04\x22\x4d\x18", compressed + "unlz4"},
+	{"\xff\xfe", inUTF16}, {"\xfe\xff", inUTF16},
 }
 
-// openLog opens a log. One that is compressed is an error: it would tell of nothing.
+// notText is an error: a log that is no text that is read.
+type notText string
+
+func (e notText) Error() string { return string(e) }
+
+const (
+	compressed = "it is compressed; unpack it with "
+	inUTF16    = "it is in UTF-16, as PowerShell writes what it redirects; make it UTF-8 with iconv -f UTF-16 -t UTF-8"
+)
+
+// openLog opens a log. One that is compressed or in UTF-16 is an error: it would tell of
+// nothing.
 func openLog(name string) (fs.File, error) {
 	f, err := disk{}.Open(filepath.ToSlash(name))
 	if err != nil {
@@ -51,10 +65,10 @@ func openLog(name string) (fs.File, error) {
 	}
 	head := make([]byte, 6)
 	n, _ := f.(io.ReaderAt).ReadAt(head, 0)
-	for _, c := range compressed {
+	for _, c := range unreadable {
 		if strings.HasPrefix(string(head[:n]), c.head) {
 			f.Close()
-			return nil, fmt.Errorf("it is compressed; unpack it with %s", c.program)
+			return nil, notText(c.why)
 		}
 	}
 	return f, nil
@@ -244,6 +258,9 @@ func (r *foundRuns) below(folder string) error {
 		case d.IsDir() && d.Name() == "runs" && isFile(filepath.Join(filepath.Dir(name), planName)):
 			return fs.SkipDir
 		case d.Name() == planName:
+			if packed := packedLogs(filepath.Dir(name)); len(packed) > 0 {
+				return packed[0]
+			}
 			for _, log := range logsOf(filepath.Dir(name)) {
 				r.add(ranBy(name, log), log)
 			}
@@ -253,10 +270,10 @@ func (r *foundRuns) below(folder string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return noSuch(folder)
 	}
-	if err != nil {
+	if err != nil && !errors.As(err, new(notText)) {
 		return fmt.Errorf("%s cannot be read: %w", folder, cause(err))
 	}
-	return nil
+	return err
 }
 
 func noSuch(name string) error { return usageError("There is no " + name + ".") }

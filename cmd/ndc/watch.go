@@ -63,7 +63,7 @@ type watcher struct {
 	files  []string
 	plan   *plan.Plan
 	job    string
-	note   string // which plan it is, where that is not the one that lies there; "" for none
+	notes  []string // which plan it is, where that is not the one that lies there, and which logs are not read
 
 	parser logs.Parser
 	told   int // steps that were reported
@@ -79,7 +79,14 @@ func (w *watcher) open(args []string, planPath string) error {
 	w.files = otherFiles(args)
 	if len(args) == 1 && !isFile(args[0]) {
 		w.folder = args[0]
+		packed := packedLogs(w.folder)
+		for _, p := range packed {
+			w.notes = append(w.notes, p.Error())
+		}
 		if w.files = logsOf(w.folder); len(w.files) == 0 {
+			if len(packed) > 0 {
+				return packed[0]
+			}
 			return usageError(fmt.Sprintf("%s holds no logs (logs/*.log).", w.folder))
 		}
 	}
@@ -89,7 +96,7 @@ func (w *watcher) open(args []string, planPath string) error {
 		}
 		if kept := ranBy(planPath, w.files[len(w.files)-1]); kept != planPath {
 			planPath = kept
-			w.note = "held against " + shortest(kept) + ", which the run began with; the folder was built anew since"
+			w.notes = append(w.notes, "held against "+shortest(kept)+", which the run began with; the folder was built anew since")
 		}
 	}
 	f, err := readPlan(planPath)
@@ -103,13 +110,34 @@ func (w *watcher) open(args []string, planPath string) error {
 // logsOf are the logs in the folder of a backend's files, in the order of their
 // submissions.
 func logsOf(folder string) []string {
-	folder = escapeGlob(folder)
-	names, _ := filepath.Glob(filepath.Join(folder, "logs", "*.log"))
-	if len(names) == 0 {
-		names, _ = filepath.Glob(filepath.Join(folder, "*.log"))
-	}
+	names := logsLike(folder, "*.log")
 	byAge(names)
 	return names
+}
+
+// logsLike are the files in the folder of a backend's logs whose names match a pattern.
+func logsLike(folder, pattern string) []string {
+	folder = escapeGlob(folder)
+	names, _ := filepath.Glob(filepath.Join(folder, "logs", pattern))
+	if len(names) == 0 {
+		names, _ = filepath.Glob(filepath.Join(folder, pattern))
+	}
+	return names
+}
+
+// packedLogs are the logs of a folder that a program compressed and gave an ending of its
+// own, each as the error that it is. Where the log lies beside it, it is that one's copy.
+func packedLogs(folder string) (packed []error) {
+	for _, name := range logsLike(folder, "*.log.*") {
+		f, err := openLog(name)
+		if err == nil {
+			f.Close()
+		}
+		if errors.As(err, new(notText)) && !isFile(strings.TrimSuffix(name, filepath.Ext(name))) {
+			packed = append(packed, fmt.Errorf("%s cannot be read: %w", name, err))
+		}
+	}
+	return packed
 }
 
 // byAge sorts logs of one folder, whose names end in numbers of jobs.
@@ -194,9 +222,7 @@ func done(l *logs.Log, p *calibration.Progress) bool {
 // progress is how the run stands.
 func (w *watcher) progress() *calibration.Progress {
 	p := calibration.Watch(w.plan, w.parser.Log(), engineOf(w.plan.Backend))
-	if p.Job = w.job; w.note != "" {
-		p.Notes = append(p.Notes, w.note)
-	}
+	p.Job, p.Notes = w.job, append(p.Notes, w.notes...)
 	return p
 }
 
