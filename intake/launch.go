@@ -202,6 +202,7 @@ func readScript(in *intake, f File) error {
 	for _, why := range s.Problems {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1}, Name: path.Base(f.Name), Verdict: draft.Unknown, Why: why})
 	}
+	in.cut(f.Name, s)
 	own := generated.FindSubmatch(f.Content)
 	in.container(f.Name, s, own != nil)
 	if own == nil {
@@ -360,6 +361,9 @@ func (in *intake) missing() string {
 					return fmt.Sprintf(" On line %d %s is started with the configuration %s: give that file, too.", w.Line, framework, value)
 				}
 			}
+		}
+		for _, c := range e.script.Cut {
+			return fmt.Sprintf(" On line %d bash runs %s as a command: the line before does not go on, and its command is without this option and all that follow.", c.Words[0].Line, c.Words[0].Text)
 		}
 	}
 	return ""

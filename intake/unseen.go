@@ -35,3 +35,29 @@ func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) {
 		}
 	}
 }
+
+// cut names options that a launch is without, since the line above them does not go on.
+func (in *intake) cut(file string, s *shell.Script) {
+	isOption := func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--") }
+	told := map[draft.Finding]bool{}
+	for _, c := range s.Cut {
+		for i, w := range c.Words {
+			if i > 0 && !isOption(w) {
+				continue
+			}
+			name, value, joined := strings.Cut(w.Text, "=")
+			for _, v := range c.Words[i+1:] {
+				if joined || isOption(v) {
+					break
+				}
+				value = strings.TrimSpace(value + " " + v.Text)
+			}
+			f := draft.Finding{Place: megatron.Place(file, w), Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown,
+				Why: "bash runs " + c.Words[0].Text + " as a command: the line before does not go on, and its command is without this option"}
+			if !told[f] { // a loop comes by again
+				in.d.Find(f)
+			}
+			told[f] = true
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,38 @@ func TestWrapped(t *testing.T) {
 		})
 		if got != want {
 			t.Errorf("%s: %v: %+v", line, got, r.Findings)
+		}
+	}
+}
+
+// TestCut: what bash runs as a command of its own is no part of the launch above it, is not
+// taken for the launch, and is named.
+func TestCut(t *testing.T) {
+	const program = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py "
+	const model = "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 "
+	for script, want := range map[string]string{
+		program + model + "--bf16\n  --save /ck --hub-token=hf_abcdef \\\n  --swiglu\n":             "2:--save /ck 2:--hub-token (hidden) 3:--swiglu",
+		program + model + "--bf16 \\\n# --lr 1 \\\n--save /ck":                                      "3:--save /ck",
+		"for i in 1 2; do\n" + program + model + "\n--save /ck\ndone":                               "3:--save /ck",
+		program + model + "$MORE\n$OPTIONS --save /ck":                                              "",
+		program + "--tensor-model-parallel-size 4 --bf16 --swiglu\n" + model + "--weight-decay 0.1": "refused: On line 2 bash runs --num-layers as a command: ",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
+		got := ""
+		if diags.HasErrors() {
+			got = "refused: " + diags[0].Detail
+		} else {
+			for _, f := range r.Findings {
+				if strings.HasPrefix(f.Why, "bash runs") {
+					got = strings.TrimSpace(fmt.Sprintf("%s %d:%s %s", got, f.Line, f.Name, f.Value))
+				}
+				if f.Name == "--save" && f.Verdict == draft.Mapped {
+					t.Errorf("%s: %v", script, f)
+				}
+			}
+		}
+		if refused, ok := strings.CutPrefix(want, "refused: "); got != want && !(ok && strings.Contains(got, refused)) {
+			t.Errorf("%s: named is %q, want %q", script, got, want)
 		}
 	}
 }

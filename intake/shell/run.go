@@ -539,6 +539,9 @@ func (e *evaluator) deeper(statements []*syntax.Stmt, from text) {
 // shells start the script that follows -c.
 var shells = []string{"bash", "sh", "zsh"}
 
+// cut is an option where a program must stand.
+var cut = regexp.MustCompile(`^--?[A-Za-z]`)
+
 func (e *evaluator) command(words []text, line int) {
 	c := Command{Line: line, Offset: e.at}
 	for i, w := range words {
@@ -560,6 +563,13 @@ func (e *evaluator) command(words []text, line int) {
 	}
 	if slices.ContainsFunc(words, func(w text) bool { return w.String() == "xargs" }) {
 		words = append(slices.Clone(words), unknown("$(xargs)", line)) // what it reads
+	}
+	if cut.MatchString(words[0].String()) && !words[0].isOpen() {
+		for _, w := range words {
+			c.Words = append(c.Words, w.word())
+		}
+		e.script.Cut = append(e.script.Cut, c)
+		return
 	}
 	place := len(e.script.Commands)
 	e.script.Commands = append(e.script.Commands, c)

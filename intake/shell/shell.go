@@ -73,6 +73,7 @@ type Directive struct {
 // Script is what was read.
 type Script struct {
 	Commands   []Command
+	Cut        []Command // options that bash takes for commands, since the line before does not go on
 	Lists      []Command // variables that hold options, for a script that starts nothing itself
 	Exports    []Export
 	Documents  []Document
@@ -145,7 +146,7 @@ func (s *Script) settle() {
 			*file, *line = s.Files[n-1], *line%fileLines
 		}
 	}
-	for _, all := range [][]Command{s.Commands, s.Lists} {
+	for _, all := range [][]Command{s.Commands, s.Cut, s.Lists} {
 		for i := range all {
 			place(&all[i].File, &all[i].Line)
 			for j := range all[i].Words {

@@ -187,7 +187,7 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range s.Commands {
+	for _, c := range append(s.Commands, s.Cut...) {
 		for _, w := range c.Words {
 			got = append(got, fmt.Sprintf("%s:%d", w.Text, w.Line))
 		}
