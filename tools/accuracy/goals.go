@@ -58,6 +58,8 @@ var goals = []goal{
 	{what: "step time, GPT-3 of NeMo on A100, in no fit", judge: true, in: source("nemo_megatron_a100"), median: 6, p90: 18, ceiling: 5.6, tail: 12},
 	{what: "step time, V100, in no fit", judge: true, in: source("bigscience_v100"), median: 10, p90: 30, ceiling: 4.4, tail: 26},
 	{what: "step time, large vocabularies in pipelines, in no fit", judge: true, in: source("vocabulary_parallelism"), median: 10, p90: 20, ceiling: 9.5, tail: 14.6},
+	{what: "step time, 1F1B plain and interleaved, in no fit", judge: true, in: source("zero_bubble"), median: 10, p90: 20, ceiling: 7.5, tail: 11.3},
+	{what: "memory, 1F1B plain and interleaved, in no fit", memory: true, judge: true, in: source("zero_bubble"), median: 6, most: 12, ceiling: 2.9},
 	{what: "step time, TorchTitan's logs, in no fit", judge: true, in: source("torchtitan_commits"), median: 10, p90: 30, ceiling: 13.2, tail: 29.7},
 	{what: "step time, torchao's table, in no fit", judge: true, in: source("torchao"), median: 10, p90: 30, ceiling: 14.2, tail: 22.8},
 	{what: "step time, TorchTitan on A100, in no fit", judge: true, in: source("torchtitan_a100"), median: 10, p90: 30, ceiling: 7.4, tail: 11},
