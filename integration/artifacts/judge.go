@@ -127,7 +127,7 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 			if !a.Accepted {
 				complaints[i] = cmp.Or(complaints[i], fmt.Sprintf("rank %d, %s: %s", a.Rank, a.Stage, a.Error))
 			} else if l := launches[i]; l.Plan != nil {
-				complaints[i] = cmp.Or(complaints[i], otherGradients(a, l.Execution.GradientDType), otherParameters(a, l))
+				complaints[i] = cmp.Or(complaints[i], otherGradients(a, l.Execution.GradientDType), otherParameters(a, l), otherShard(a, l))
 			}
 		}
 		for _, l := range list {
@@ -168,6 +168,32 @@ func otherParameters(a mcore.Answer, l *Launch) string {
 		if line.ID == "gradients" && int64(line.Bytes) != width*a.Parameters {
 			return fmt.Sprintf("rank %d has %d parameters, the plan %d", a.Rank, a.Parameters, int64(line.Bytes)/width)
 		}
+	}
+	return ""
+}
+
+// otherShard says if a rank's part of the optimizer has not as many elements as the plan has
+// for its stage; the padding of buckets may lie in it. Of the fp32 copies a precision-aware
+// optimizer keeps the half that bf16 parameters lack.
+func otherShard(a mcore.Answer, l *Launch) string {
+	if a.Buffers == nil || l.Layout.ZeroStage > 1 || l.Execution.OffloadOptimizer {
+		return ""
+	}
+	width := int64(4)
+	if bytes.Contains(l.Files["launch.sh"], []byte("--use-precision-aware-optimizer")) {
+		width = 2
+	}
+	planned, padding := int64(0), -a.Parameters
+	for _, line := range l.Plan.Memory.Stages[a.Rank*l.Layout.PipelineParallel/l.Layout.GPUs()].Ledger {
+		if line.ID == "master_parameters" {
+			planned += int64(line.Bytes) / width
+		}
+	}
+	for _, b := range a.Buffers {
+		padding += b.Elements
+	}
+	if d := planned - a.Optimizer; planned > 0 && max(d, -d) > padding {
+		return fmt.Sprintf("rank %d updates %d elements, the plan %d (padding %d)", a.Rank, a.Optimizer, planned, padding)
 	}
 	return ""
 }
