@@ -78,13 +78,14 @@ func BuildSome(src []byte, wanted func(name string) bool) ([]Built, diag.List) {
 	var list []Built
 	for i := range w.Jobs {
 		if wanted(w.Jobs[i].Name) {
-			list = append(list, build(&w.Jobs[i]))
+			list = append(list, BuildJob(&w.Jobs[i]))
 		}
 	}
 	return list, nil
 }
 
-func build(j *job.Job) Built {
+// BuildJob is Build for a job that is at hand.
+func BuildJob(j *job.Job) Built {
 	b := Backends[j.Backend.Kind]
 	t, diags := b.Target(j)
 	if diags.HasErrors() {

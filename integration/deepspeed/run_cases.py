@@ -5,7 +5,7 @@
 
 FOLDER holds one folder per case with the emitted files and case.json, {"ranks": N}, and where one of them is to be
 killed, {"kill": {"rank": R, "before": K}}: before its operation number K on files of the checkpoint folder; where what it loads is to be
-saved again at once, {"resaved": FOLDER}. torch, deepspeed and
+saved again at once, {"resaved": FOLDER}. With NDC_WITHOUT_KERNELS gloo does all that ranks of a CPU tell one another, and nothing is compiled. torch, deepspeed and
 transformers are imported once; the ranks of every case are forked from this process. Prints one JSON object per
 case: name, exit code, seconds, the steps that rank 0 logged, and the last error.
 """
@@ -126,6 +126,9 @@ def stand_in():
     device to send objects from, which a CPU's number is none of (before 0.17.5)."""
     import deepspeed
     from deepspeed.accelerator import get_accelerator
+
+    if os.environ.get("NDC_WITHOUT_KERNELS"):
+        importlib.import_module("deepspeed.comm.torch").build_shm_op = lambda: None
 
     @contextlib.contextmanager
     def one_by_one(group, device, requests, async_op):

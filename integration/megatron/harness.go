@@ -115,7 +115,7 @@ func (h *Harness) python(release string) (string, error) {
 	return environment.Megatron(release).Python()
 }
 
-// recorder stands in for torchrun.
+// recorder stands in for torchrun, and for Python where Slurm starts the ranks.
 const recorder = `#!/bin/bash
 printf '%s\0' "$@" >"$RECORD/arguments"
 env -0 >"$RECORD/environment"
@@ -138,13 +138,13 @@ type recorded struct {
 	Resaved     string            `json:"resaved,omitempty"`
 }
 
-// record runs launch.sh in dir and returns what torchrun would have been given.
+// record runs launch.sh in dir and returns what torchrun, or a rank's Python, would have been given.
 func record(l Launch, checkout, dir string) (recorded, error) {
 	c := recorded{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks, Folder: filepath.Join(dir, "ranks"), Resaved: l.Resaved}
 	if _, err := fmt.Sscanf(l.Capability, "%d.%d", &c.Capability[0], &c.Capability[1]); err != nil {
 		return c, fmt.Errorf("%s: capability %q: %w", l.Name, l.Capability, err)
 	}
-	files := map[string][]byte{"bin/torchrun": []byte(recorder), "absences.sh": []byte(absences)}
+	files := map[string][]byte{"bin/torchrun": []byte(recorder), "bin/python3": []byte(recorder), "absences.sh": []byte(absences)}
 	for name, content := range l.Files {
 		files[name] = content
 	}

@@ -123,9 +123,18 @@ func (d *drawing) job() {
 			if d.framework == "megatron" {
 				d.line(`path = "/opt/megatron-lm"`)
 			}
+			d.maybe(10, "extra_args", extras[d.framework]...)
 		})
 		d.slurm()
 	})
+}
+
+// extras are arguments of the frameworks for which the language has no words, or which
+// replace what ndc emits.
+var extras = map[string][]string{
+	"megatron":   {`["--manual-gc-interval", "50"]`, `["--tensorboard-queue-size=5"]`},
+	"torchtitan": {`["--debug.deterministic=true"]`, `["--comm.trace_buf_size=5"]`},
+	"deepspeed":  {`["wall_clock_breakdown=true"]`, `["zero_optimization.round_robin_gradients=true"]`},
 }
 
 func (d *drawing) slurm() {
@@ -137,6 +146,7 @@ func (d *drawing) slurm() {
 		d.maybe(20, "gpus_directive", `"gpus_per_node"`, `"none"`)
 		d.maybe(10, "requeue", "true", "false")
 		d.maybe(10, "hang_timeout", `"20m"`, `"auto"`)
+		d.maybe(15, "launcher", `"srun"`)
 		d.maybe(10, "bind", `"node"`, `"socket"`, `"none"`)
 		d.maybe(5, "spare_nodes", "1")
 		if !d.small && d.chance(20) {

@@ -71,4 +71,12 @@ func (d *drawing) smallExecution() {
 	d.maybe(15, "loss_chunks", "1", "4", "8")
 	d.maybe(15, "reshard_after_forward", "true", "false")
 	d.maybe(15, "fully_sharded", "true", "false")
+	if d.framework == "deepspeed" {
+		d.maybe(15, "attention", `"fused"`, `"unfused"`)
+		d.maybe(10, "overlap_tensor_parallel", "true", "false")
+		d.maybe(20, "zero_hpz_partition", "1", "2")
+		if d.chance(20) {
+			d.block("offload", func() { d.line("parameters = true") })
+		}
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,16 +41,14 @@ type trained struct {
 }
 
 // TestRandomSteps trains small random jobs for a few steps on CPU ranks, and holds what the
-// frameworks log against the job: the loss, the rate of every step and the tokens read.
+// frameworks log against the job: the loss, the rate of every step and the tokens read. Those
+// of DeepSpeed must repeat losses and gradient norms of a single rank, too.
 // NDC_RANDOM_STEPS is how many per version (8), NDC_RANDOM_SEED where to start (1);
 // NDC_CONFORMANCE_CHEAP asks the newest versions alone.
 func TestRandomSteps(t *testing.T) {
 	want, seed := setting("NDC_RANDOM_STEPS", 8), uint64(setting("NDC_RANDOM_SEED", 1))
-	for _, framework := range []string{"megatron", "torchtitan"} {
-		versions := environment.TorchTitanReleases
-		if framework == "megatron" {
-			versions = megatronWheels()
-		}
+	for _, framework := range []string{"megatron", "torchtitan", "deepspeed"} {
+		versions := trainedVersions(framework)
 		if os.Getenv("NDC_CONFORMANCE_CHEAP") != "" {
 			versions = versions[len(versions)-1:]
 		}
@@ -75,11 +75,19 @@ func TestRandomSteps(t *testing.T) {
 						line.Count(t)
 						r := results[l.Name]
 						t.Log(r.Steps)
+						if strings.Contains(r.Error, "this run needs") {
+							t.Skip("skipped: ", r.Error) // a newer transformers than the release's
+						}
 						if r.Error != "" {
 							t.Fatal(r.Error)
 						}
 						for _, complaint := range wrong(l, r.Steps) {
 							t.Error(complaint)
+						}
+						if alone, asked := results[single(l.Name)]; asked {
+							for _, complaint := range apart(l, r.Steps, alone) {
+								t.Error(complaint)
+							}
 						}
 					})
 				}
@@ -92,18 +100,27 @@ func TestRandomSteps(t *testing.T) {
 // torch have no centred norm, checkpoints of Megatron-FSDP hang over gloo, and the attention
 // of a CPU has no rules by which it is split over ranks, which TorchTitan leaves to torch.
 func trainable(l *artifacts.Launch) bool {
-	if l.Framework == "megatron" {
+	switch l.Framework {
+	case "deepspeed": // whose Adam of the host would be compiled
+		return !l.Execution.OffloadOptimizer
+	case "megatron":
 		return !l.Job.Model.Norm.ZeroCentered && (!l.Execution.FullySharded || l.Job.Training.Checkpoint.Path == "")
 	}
 	return l.Layout.ContextParallel == 1 && (l.Version != "0.2.2" || l.Layout.TensorParallel == 1)
 }
 
-// megatronWheels are the tags whose wheels train.
-func megatronWheels() (tags []string) {
-	for _, v := range environment.MegatronWheels {
-		tags = append(tags, "core_v"+v)
+// trainedVersions are those that train on a CPU, the newest last.
+func trainedVersions(framework string) (versions []string) {
+	switch framework {
+	case "torchtitan":
+		return environment.TorchTitanReleases
+	case "deepspeed":
+		return slices.SortedFunc(slices.Values(slices.Concat(environment.DeepSpeedReleases, environment.DeepSpeedEdges)), strings.Compare)
 	}
-	return tags
+	for _, v := range environment.MegatronWheels {
+		versions = append(versions, "core_v"+v)
+	}
+	return versions
 }
 
 // small draws jobs until enough of them are legal.
@@ -124,10 +141,7 @@ func small(t *testing.T, framework, version, folder string, seed uint64, want in
 
 // train runs launches of one version one after the other.
 func train(launches []*artifacts.Launch, python, folder string) (map[string]trained, error) {
-	ask := trainTorchTitan
-	if launches[0].Framework == "megatron" {
-		ask = trainMegatron
-	}
+	ask := map[string]func([]*artifacts.Launch, string, string) ([]trained, error){"megatron": trainMegatron, "torchtitan": trainTorchTitan, "deepspeed": trainDeepSpeed}[launches[0].Framework]
 	list, err := ask(launches, python, folder)
 	results := map[string]trained{}
 	for _, l := range launches {
@@ -192,6 +206,133 @@ func trainTorchTitan(launches []*artifacts.Launch, python, folder string) ([]tra
 	return list, err
 }
 
+// trainDeepSpeed trains every launch, and its job on a single rank: both start from the same
+// weights.
+func trainDeepSpeed(launches []*artifacts.Launch, python, folder string) ([]trained, error) {
+	root := filepath.Join(folder, "jobs")
+	names := map[string]string{}
+	for i, l := range launches {
+		names[fmt.Sprint(i)] = l.Name
+		if err := writeDeepSpeed(l, filepath.Join(root, fmt.Sprint(i))); err != nil {
+			return nil, err
+		}
+		if l.World() == 1 || l.Job.Model.Dropout > 0 { // whose masks are drawn by the replica
+			continue
+		}
+		alone, err := onOneRank(l)
+		if err != nil {
+			return nil, err
+		}
+		names[fmt.Sprint(i, "-alone")] = single(l.Name)
+		if err := writeDeepSpeed(alone, filepath.Join(root, fmt.Sprint(i, "-alone"))); err != nil {
+			return nil, err
+		}
+	}
+	program, err := filepath.Abs("../deepspeed/run_cases.py")
+	if err != nil {
+		return nil, err
+	}
+	out, err := environment.Ask(len(names), &bytes.Buffer{}, []string{"NDC_WITHOUT_KERNELS=1"}, python, program, root)
+	var list []trained
+	for line := range strings.Lines(out) {
+		var r struct {
+			Name  string
+			Code  int
+			Steps [][4]any
+			Error string
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			return list, fmt.Errorf("%w in %q", err, line)
+		}
+		answer := trained{ID: names[r.Name]}
+		if r.Code != 0 {
+			answer.Error = fmt.Sprintf("exit code %d: %s", r.Code, r.Error)
+		}
+		for _, s := range r.Steps {
+			n, _ := s[0].(float64)
+			answer.Steps = append(answer.Steps, step{Step: int(n), Loss: number(s[1]), Norm: number(s[2]), Rate: number(s[3])})
+		}
+		list = append(list, answer)
+	}
+	return list, err
+}
+
+func number(text any) float64 {
+	s, _ := text.(string)
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// single is what the run of a job on one rank is called.
+func single(name string) string { return name + ", alone" }
+
+// onOneRank is a launch's job where nothing is spread, offloaded or computed in parts.
+func onOneRank(l *artifacts.Launch) (*artifacts.Launch, error) {
+	j := *l.Job
+	j.Cluster.Nodes, j.Cluster.GPUsPerNode = 1, 1
+	j.Constraints.Layout, j.Execution = job.LayoutConstraints{}, job.Execution{GradientDType: job.Some(l.Execution.GradientDType)}
+	j.Constraints.Layout.MicroBatchSize = job.IntChoice{Values: []int{l.Layout.MicroBatchSize}} // over which experts are balanced
+	if j.Training.Checkpoint.Path != "" {
+		j.Training.Checkpoint.Path += "-alone"
+	}
+	b := artifacts.BuildJob(&j)
+	if b.Launch == nil {
+		return nil, fmt.Errorf("%s on one rank: %v", l.Name, b.Refused)
+	}
+	return b.Launch, nil
+}
+
+// writeDeepSpeed writes what run_cases.py starts. Where DeepSpeed would build an Adam for a
+// GPU, it is told to use torch's.
+func writeDeepSpeed(l *artifacts.Launch, folder string) error {
+	if err := l.Write(folder); err != nil {
+		return err
+	}
+	var config map[string]any
+	if err := json.Unmarshal(l.Files["ds_config.json"], &config); err != nil {
+		return err
+	}
+	optimizer, _ := config["optimizer"].(map[string]any)
+	if kind, _ := optimizer["type"].(string); strings.HasPrefix(kind, "Adam") && !l.Execution.OffloadOptimizer {
+		optimizer["params"].(map[string]any)["torch_adam"] = true
+	}
+	whole, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	about, err := json.Marshal(map[string]int{"ranks": l.World()})
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"ds_config.json": whole, "case.json": about} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart is where a launch does not learn as a single rank does.
+func apart(l *artifacts.Launch, steps []step, alone trained) (complaints []string) {
+	if alone.Error != "" || len(alone.Steps) != len(steps) {
+		return []string{fmt.Sprintf("on one rank: %d steps: %s", len(alone.Steps), alone.Error)}
+	}
+	near := 2e-5
+	if l.Job.Training.Precision != "fp32" {
+		near = 3e-3
+	}
+	for i, s := range steps {
+		one := alone.Steps[i]
+		if !(math.Abs(s.Loss-one.Loss) < near) || math.Abs(s.Norm-one.Norm) > 10*near*max(1, one.Norm) {
+			complaints = append(complaints, fmt.Sprintf("step %d: loss %g and norm %g, on one rank %g and %g", s.Step, s.Loss, s.Norm, one.Loss, one.Norm))
+		}
+	}
+	return complaints
+}
+
 // wrong is what of the logged steps is not as the job says.
 func wrong(l *artifacts.Launch, steps []step) (complaints []string) {
 	say := func(format string, a ...any) { complaints = append(complaints, fmt.Sprintf(format, a...)) }
@@ -208,10 +349,9 @@ func wrong(l *artifacts.Launch, steps []step) (complaints []string) {
 			say("step %d, want %d", s.Step, n)
 		case !(math.Abs(s.Loss-uniform) < 0.7):
 			say("step %d: loss %g of weights that know nothing, the logarithm of the vocabulary is %g", n, s.Loss, uniform)
-		case s.Read != read:
+		case l.Framework != "deepspeed" && s.Read != read: // whose program does not say
 			say("step %d: %d tokens read, want %d", n, s.Read, read)
 		case training.Precision == "fp16": // steps are passed over while the scale is found, and the schedule waits
-		case training.BatchRamp != nil: // whose schedule counts samples
 		case ahead && math.Abs(s.Rate-rate(training, n)) > 1e-8, !ahead && math.Abs(s.Rate-rate(training, n-1)) > 1e-8:
 			say("step %d: a rate of %g, want %g", n, s.Rate, rate(training, n))
 		}
@@ -219,11 +359,13 @@ func wrong(l *artifacts.Launch, steps []step) (complaints []string) {
 	return complaints
 }
 
-// rate is the learning rate after so many updates.
+// rate is the learning rate after so many updates. Schedules count sequences, of which steps
+// of a growing batch read ever more.
 func rate(t *job.Training, updates int) float64 {
 	s, peak := &t.Schedule, t.Optimizer.LearningRate
+	at := func(steps int) float64 { return float64(t.TokensOf(int64(steps), 1)) }
 	if updates < s.WarmupSteps {
-		return peak * float64(updates) / float64(s.WarmupSteps)
+		return peak * at(updates) / at(s.WarmupSteps)
 	}
 	first, last := s.WarmupSteps, t.Steps
 	switch {
@@ -237,7 +379,7 @@ func rate(t *job.Training, updates int) float64 {
 	if updates <= first {
 		return peak
 	}
-	part := min(1, float64(updates-first)/float64(last-first))
+	part := min(1, (at(updates)-at(first))/(at(last)-at(first)))
 	left := 1 - part
 	switch shape := s.DecayShape; {
 	case s.Kind == "cosine" || s.Kind == "wsd" && shape == "cosine":

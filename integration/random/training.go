@@ -60,6 +60,10 @@ func (d *drawing) precision() {
 	if d.small {
 		all = []string{"bf16", "bf16", "fp32", "fp16"}
 	}
+	if d.small && d.framework == "deepspeed" { // which has fp16 where the processor has
+		d.line("precision = %q", pick(d, "bf16", "fp32"))
+		return
+	}
 	if d.gpu == "b200" {
 		all = []string{"bf16", "mxfp8", "nvfp4", "fp8"}
 	}
@@ -227,7 +231,7 @@ func (d *drawing) checkpoint() {
 func (d *drawing) logging() {
 	d.block("logging", func() {
 		d.maybe(d.among(60, 100), "interval", "1", fmt.Sprint(d.among(10, 1)))
-		d.maybe(50, "tensorboard_path", fmt.Sprintf("%q", d.folder+"/logs/tb"))
+		d.maybe(d.among(50, map[string]int{"megatron": 50, "torchtitan": 50}[d.framework]), "tensorboard_path", fmt.Sprintf("%q", d.folder+"/logs/tb"))
 		for _, name := range []string{"timers", "memory", "norms", "stragglers"} {
 			if !d.small || name != "stragglers" { // which asks the GPU for its temperature
 				d.maybe(15, name, "true")
