@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -46,5 +47,29 @@ func TestHangTimeout(t *testing.T) {
 	j, p, l := example()
 	if script := string(files(t, j, p, l).Files[0].Data); strings.Contains(script, "watch_reports") {
 		t.Error("a watch without hang_timeout")
+	}
+}
+
+// TestHangByAnyClock: what a run was silent for is counted while it ran. A clock that is
+// set, or that runs on while Slurm suspends the job, ends no run that reports.
+func TestHangByAnyClock(t *testing.T) {
+	j, p, l := example()
+	j.Slurm.HangTimeout = "20s"
+	script := string(files(t, j, p, l).Files[0].Data)
+	from, to := strings.Index(script, "watch_reports() {"), strings.Index(script, "# dump_recorder")
+	for reported, want := range map[string]string{"n % 3": "goes on", "n == 1": "ndc: no rank has reported for 20 s"} {
+		out, err := exec.Command("bash", "-c", `set -euo pipefail
+n=0 log=$(mktemp)
+date() { printf '%s\n' $((EPOCHSECONDS + (n += 1) * 100000)); }
+sleep() {
+  if [[ $((n += 1)) -gt 30 ]]; then echo goes on; rm "$log"; exit; fi
+  if ((`+reported+`)); then echo report >>"$log"; fi
+}
+dump_recorder() { :; }
+kill() { rm "$log"; }
+`+script[from:to]+`watch_reports 0`).CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("%s: %v\n%s", reported, err, out)
+		}
 	}
 }
