@@ -4,18 +4,23 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// slurmEarly is how much earlier than asked for Slurm may send a signal, from
-// sbatch(1), --signal.
-const slurmEarly units.Seconds = 60
+// From sbatch(1), --signal: how much earlier than asked for Slurm may send a signal,
+// how long before the limit where nothing is said, and the most that it takes.
+const (
+	slurmEarly   units.Seconds = 60
+	signalBefore               = 60
+	signalMost                 = 65535
+)
 
 var (
-	signalSyntax = regexp.MustCompile(`^(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[0-9]*|[0-9]+)(?:@[0-9]{1,5})?$`)
+	signalSyntax = regexp.MustCompile(`^(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[0-9]*|[0-9]+)(?:@([0-9]{1,5}))?$`)
 	signalHeard  = regexp.MustCompile(`^(?:R:)?(?:(?:SIG)?TERM|15)(?:@|$)`)
 )
 
@@ -39,19 +44,34 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 			d.diags.Error(IDTimeLimitTooShort, at, "Time limit leaves no time to train",
 				fmt.Sprintf("A step, a save and the %.0f s by which Slurm may be early take %.0f s, and the limit is %.0f s. Ask for more time, or leave signal out.", float64(slurmEarly), float64(lead), float64(s.Time)))
 		}
-	case !signalSyntax.MatchString(text):
+	case !signalSyntax.MatchString(text) || signalSeconds(text) > signalMost:
 		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line",
-			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\".", text))
+			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\", of at most %d s.", text, signalMost))
+		return
+	case s.Time > 0 && signalSeconds(text)+slurmEarly >= s.Time:
+		d.diags.Error(IDTimeLimitTooShort, at, "Time limit leaves no time to train",
+			fmt.Sprintf("Slurm sends %q up to %.0f s before it is due, and the limit is %.0f s: it may come when the ranks start. Write \"auto\", fewer seconds, or ask for more time.", text, float64(slurmEarly), float64(s.Time)))
 		return
 	case !signalHeard.MatchString(text):
 		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
 			fmt.Sprintf("Ranks save and end at SIGTERM. %q is another signal, or one for the batch script alone (B:). It ends them at once, and the job with them, unless a trap of setup or before_launch catches it: all since the last checkpoint is lost. Write \"auto\", or \"TERM@SECONDS\".", text))
+	case p.Run.Checkpoints != nil && signalSeconds(text) < signalLead(p, l)-slurmEarly:
+		d.diags.Warn(IDSignalNotHeard, at, "The signal comes too late",
+			fmt.Sprintf("Until the ranks hear %q and have saved, %.0f s pass, and %.0f s are left before the limit: the last checkpoint may not be whole, and all since the one before is lost. Write \"auto\", or more seconds.", text, float64(signalLead(p, l)-slurmEarly), float64(signalSeconds(text))))
 	}
 	if l.CheckpointPath == "" {
 		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
 			"The job has no training.checkpoint block, so that there is nothing to save before the limit, and SIGTERM ends the ranks at once. Add one, or remove signal.")
 	}
 	d.always("signal", text)
+}
+
+// signalSeconds is how long before the limit Slurm sends a signal as it reads it.
+func signalSeconds(text string) units.Seconds {
+	if n, err := strconv.Atoi(signalSyntax.FindStringSubmatch(text)[3]); err == nil {
+		return units.Seconds(n)
+	}
+	return signalBefore
 }
 
 // warnedBySlurm reports whether ranks can know the time limit from Slurm alone:
