@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 )
 
 // run is run.json: the values of the job and the plan that the program reads.
@@ -160,7 +161,7 @@ func (e *emitter) checkpoint() render.Object {
 		steps, seconds = 0, float64(planned.IntervalSeconds)
 	}
 	var window any
-	if w := e.job.Slurm.TrainingWindow(); w > 0 {
+	if w := goodput.Window(e.job); w > 0 {
 		window = float64(w)
 	}
 	return render.Object{

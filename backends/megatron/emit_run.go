@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -321,6 +322,6 @@ func (a *arguments) profile(p *job.Profile) {
 // exitMinutes is when the program saves and ends, counted from its own start.
 // It looks at the clock once per step, so the last one may still run.
 func exitMinutes(j *job.Job, p *plan.Plan) int {
-	window := j.Slurm.TrainingWindow() - p.Time.StepSeconds
+	window := goodput.Window(j) - p.Time.StepSeconds
 	return max(1, int(window/60))
 }

@@ -228,12 +228,16 @@ func (b *build) saveEvery() (float64, string) {
 }
 
 // stopMargin is how long before the time limit the run saves and stops: five
-// minutes (at most a fifth of the limit) for the checkpoint and the exit, one
-// check of the clock, and two steps.
+// minutes (at most a fifth of the limit) for the checkpoint and the exit, or what
+// the save takes on a storage that is known and a minute, one check of the clock,
+// and two steps.
 func (b *build) stopMargin() (float64, string) {
 	exit := 300.0
 	if limit := float64(b.j.Slurm.Time); limit > 0 {
 		exit = min(exit, math.Ceil(limit/5))
+	}
+	if c := b.p.Run.Checkpoints; c != nil && b.j.Cluster.Storage.Bandwidth > 0 {
+		exit = max(exit, math.Ceil(float64(c.SaveSeconds))+60)
 	}
 	between := float64(b.p.Time.StepSeconds) * float64(b.checkEvery()+2)
 	return exit + math.Ceil(between), fmt.Sprintf("%g to save and exit, and the steps between two looks", exit)

@@ -29,7 +29,7 @@ const (
 // limit compares the run with what its submissions allow.
 func (w *warner) limit() {
 	s, r := &w.job.Slurm, &w.plan.Run
-	window := s.TrainingWindow()
+	window := goodput.Window(w.job)
 	if window <= 0 {
 		if s.Time == 0 && r.Seconds > unlimited {
 			w.warn(NoTimeLimit, "slurm", "The run takes %s, and slurm.time is not set: the partition's default limit ends it, without the last checkpoint that is saved before a known limit. Set slurm.time to what the partition allows, with chain = \"until_done\".", span(r.Seconds))
@@ -173,7 +173,7 @@ func (w *warner) interval() {
 	if c.Given == "steps" {
 		every = fmt.Sprintf("Checkpoints are %s apart, %s", units.Count(c.IntervalSteps, "step"), span(c.IntervalSeconds))
 	}
-	window := w.job.Slurm.TrainingWindow()
+	window := goodput.Window(w.job)
 	switch {
 	case c.IntervalSeconds > r.Seconds:
 		w.warn(SparseCheckpoints, path, "%s, and the run is %s, %s: only its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, units.Count(r.Steps, "step"), span(r.Seconds))

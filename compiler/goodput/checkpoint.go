@@ -67,10 +67,16 @@ func Checkpoints(j *job.Job, step units.Seconds) *plan.Checkpoints {
 	return out
 }
 
+// savesApart is how many times as long as a save a run trains between two at least,
+// where failures do not ask for more: caps on what is lost must not make saving cost
+// more than they keep. ndc's choice.
+const savesApart = 4
+
 // interval is the time between checkpoints when the job leaves it to ndc, in
 // whole minutes: sqrt(2·C·M) for the cost C of a save and the mean time M
 // between interruptions, which falls with the number of GPUs (Young 1974; Daly
-// 2006), but no longer than an hour or a part of one submission. It depends on
+// 2006), but no longer than an hour or a part of one submission, unless saves
+// would then take more than a fifth of the time. It depends on
 // the job alone, so that all backends save alike.
 func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	gpus := j.Cluster.GPUs()
@@ -82,11 +88,15 @@ func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 		costs = units.Significant(float64(units.Rounded(save)), 3) + " s"
 	}
 	why := fmt.Sprintf("saving costs %s, %s are interrupted every %s hours", costs, units.Count(gpus, "GPU"), units.Significant(float64(units.Rounded(between/3600)), 3))
+	young := best
 	if best > s.MostSeconds {
 		best, why = s.MostSeconds, "no more than an hour is lost"
 	}
-	if window := float64(j.Slurm.TrainingWindow()) / s.PartsOfSubmission; window > 0 && best > window {
+	if window := float64(Window(j)) / s.PartsOfSubmission; window > 0 && best > window {
 		best, why = window, fmt.Sprintf("at least %.0f checkpoints in each submission", s.PartsOfSubmission)
+	}
+	if least := min(young, max(savesApart*save, s.lag(j))); best < least && j.Cluster.Storage.Bandwidth > 0 {
+		best, why = least, fmt.Sprintf("a save takes %s s", units.Significant(float64(units.Rounded(s.write(j))), 3))
 	}
 	return units.Seconds(60 * max(1, math.Floor(units.Rounded(best/60)))), why
 }

@@ -1,6 +1,7 @@
 package goodput
 
 import (
+	"math"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -39,5 +40,36 @@ func TestCheckpoints(t *testing.T) {
 	}
 	if got := Checkpoints(&job.Job{}, 1); got != nil {
 		t.Errorf("a run that saves nothing: %+v", got)
+	}
+}
+
+// TestWindow: the last save of a submission has the time that it takes where the storage
+// is known, and saves do not take most of the rest.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		limit, save units.Seconds // save 0: not known
+		path        string
+		window      units.Seconds
+		interval    units.Seconds
+	}{
+		{0, 1000, "/c", 0, 3960},
+		{24 * 3600, 0, "/c", 24*3600 - 1200, 3600},
+		{24 * 3600, 500, "/c", 24*3600 - 1200, 3600},
+		{24 * 3600, 1000, "/c", 24*3600 - 1600, 3960},
+		{3600, 100, "/c", 3600 - 360, 780},
+		{3600, 990, "/c", 3600 - 180 - 990, 3960},
+		{3600, 990, "", 3600 - 360, 0},
+		{600, 990, "/c", 600 - 30 - 990, 3960},
+	} {
+		j := &job.Job{Model: small, Cluster: job.Cluster{Nodes: 2, GPUsPerNode: 8}, Training: job.Training{Steps: 100000, Checkpoint: job.Checkpoint{Path: c.path}}, Slurm: job.Slurm{Time: c.limit}}
+		if c.save > 0 {
+			j.Cluster.Storage.Bandwidth = units.BytesPerSecond(checkpointBytes(j) / float64(c.save))
+		}
+		if got := Window(j); got != c.window {
+			t.Errorf("%+v: %v", c, got)
+		}
+		if got := Checkpoints(j, 1); got != nil && math.Abs(float64(got.IntervalSeconds-c.interval)) > 60 {
+			t.Errorf("%+v: %v, %s", c, got.IntervalSeconds, got.Why)
+		}
 	}
 }

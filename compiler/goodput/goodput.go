@@ -59,6 +59,29 @@ func checkpointBytes(j *job.Job) float64 {
 	return each * float64(program.New(&j.Model).ParametersTotal())
 }
 
+// startupMargin and saveMargin are kept free at the ends of a time limit: a
+// container start with model build, and a last checkpoint. A tenth of the
+// limit bounds them for short jobs. They are ndc's choice, not a measurement.
+const (
+	startupMargin units.Seconds = 600
+	saveMargin    units.Seconds = 600
+)
+
+// Window is how long a program may train in one submission, counted from its own
+// start, so that it saves and ends before the time limit; 0 without a limit, not above 0
+// where the limit leaves no time. Where the storage is known the save has what it takes.
+func Window(j *job.Job) units.Seconds {
+	limit := j.Slurm.Time
+	if limit == 0 {
+		return 0
+	}
+	margin := min(startupMargin+saveMargin, max(limit/10, 60))
+	if j.Training.Checkpoint.Path != "" && j.Cluster.Storage.Bandwidth > 0 {
+		margin = max(margin, margin/2+units.Seconds(math.Ceil(units.Rounded(savings.write(j)))))
+	}
+	return limit - margin
+}
+
 // Run extends a step, with what it is expected to take and the range around that, to the whole
 // training: GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
 // and how long it is expected to take with its failures.
@@ -67,7 +90,7 @@ func Run(j *job.Job, step, expected units.Seconds, within [2]units.Seconds) plan
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
 	r.GPUHours = float64(seconds) / 3600 * float64(j.AllocatedGPUs())
 	r.Cost = r.GPUHours * j.Cluster.PricePerGPUHour
-	if window := j.Slurm.TrainingWindow(); window > 0 {
+	if window := Window(j); window > 0 {
 		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))
 	}
 	expect(j, &r, expected, within)

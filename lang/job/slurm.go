@@ -30,24 +30,6 @@ type Slurm struct {
 	CheckSpeed                           Optional[bool]
 }
 
-// startupMargin and saveMargin are kept free at the ends of a time limit: a
-// container start with model build, and a last checkpoint. A tenth of the
-// limit bounds them for short jobs. They are ndc's choice, not a measurement.
-const (
-	startupMargin units.Seconds = 600
-	saveMargin    units.Seconds = 600
-)
-
-// TrainingWindow is how long a program may train in one submission, counted
-// from its own start, so that it saves and ends before the time limit; 0
-// without a limit, not above 0 where the limit leaves no time.
-func (s *Slurm) TrainingWindow() units.Seconds {
-	if s.Time == 0 {
-		return 0
-	}
-	return s.Time - min(startupMargin+saveMargin, max(s.Time/10, 60))
-}
-
 // Chain resubmits a job until it has trained enough.
 type Chain struct {
 	Count     int // submissions; 0 and 1: no chain
