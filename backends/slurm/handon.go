@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -19,9 +21,10 @@ type handOn struct {
 }
 
 // handOnOf is that of a job; nil without a chain, and where the job names its nodes:
-// sbatch refuses a list of nodes of which some are excluded.
+// sbatch refuses a list of nodes of which some are excluded. Nor can nodes be added to
+// those of a file, which sbatch reads, and scontrol does not.
 func handOnOf(j *job.Job) *handOn {
-	if !chained(j) || j.Slurm.NodeList != "" {
+	if !chained(j) || j.Slurm.NodeList != "" || strings.Contains(j.Slurm.Exclude, "/") {
 		return nil
 	}
 	return &handOn{

@@ -62,7 +62,11 @@ func TestHandOn(t *testing.T) {
 	if got := handOnOf(j); got != nil {
 		t.Errorf("nodes are named: %+v", got)
 	}
-	j.Slurm.NodeList, j.Slurm.Chain = "", job.Chain{}
+	j.Slurm.NodeList, j.Slurm.Exclude = "", "/site/bad-nodes"
+	if got := handOnOf(j); got != nil {
+		t.Errorf("nodes are left out by a file: %+v", got)
+	}
+	j.Slurm.Exclude, j.Slurm.Chain = "", job.Chain{}
 	if got := handOnOf(j); got != nil {
 		t.Errorf("no chain: %+v", got)
 	}
