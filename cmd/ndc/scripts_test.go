@@ -557,6 +557,24 @@ func TestLinkCannotBegin(t *testing.T) {
 	mustHold(t, "what Slurm is told", s.read("updated"), "update JobId=109 ExcNodeList=n7\n")
 }
 
+// TestModuleCannotBeLoaded: a link on a node that lacks a module is submitted again, before it has a successor:
+// two in a row would end the chain.
+func TestModuleCannotBeLoaded(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "  slurm {\n", "  slurm {\n    modules = [\"cuda\", \"nccl\"]\n", 1))
+	s.write(t, "bin/module", "#!/bin/bash\n[[ $1 == load && ! -e $FAKE/without-$2 ]]\n")
+	s.build(t)
+	s.submit(t)
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	s.write(t, "without-nccl", "")
+	args = s.again(t, 101, "ndc: cannot load the module nccl\nndc: a module cannot be loaded on ", "--begin=now+600", args...)
+	if err := os.Remove(filepath.Join(s.folder, "without-nccl")); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, "the log", s.trains(t, 102, nil, args...), "ndc: this link could not begin on n7, as job 101: a module cannot be loaded on ", "link 2 of chain 100 at step 0; next is job 103")
+}
+
 // TestBadNode: a node that fails its check, whose driver does not answer or that lacks a GPU
 // ends a link. The next one does not get it; where the others are too few it does, since
 // it would wait for ever.
