@@ -575,6 +575,13 @@ func TestModuleCannotBeLoaded(t *testing.T) {
 	mustHold(t, "the log", s.trains(t, 102, nil, args...), "ndc: this link could not begin on n7, as job 101: a module cannot be loaded on ", "link 2 of chain 100 at step 0; next is job 103")
 }
 
+// TestLineEndsOfTheSite: an env_file of another system's editor would set values with a CR behind them.
+func TestLineEndsOfTheSite(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "secrets", "WANDB_API_KEY=token-of-the-site\r\n")
+	s.refuses(t, "secrets end with CR LF", 100, nil)
+}
+
 // TestBadNode: a node that fails its check, whose driver does not answer or that lacks a GPU
 // ends a link. The next one does not get it; where the others are too few it does, since
 // it would wait for ever.
