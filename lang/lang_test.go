@@ -443,6 +443,23 @@ func TestMergeMarks(t *testing.T) {
 	}
 }
 
+// TestLineEnds: the lines of a here-document are those of the file with the ends of lines of Unix; what is
+// escaped is meant.
+func TestLineEnds(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		text := strings.ReplaceAll("a = <<EOT\none ${1}\n  two\nEOT\nb = <<-EOT\n  one\n    two\n  EOT\nc = \"x\\r\\n\"\n", "\n", end)
+		body, diags := parseSource([]byte(text), "job.hcl")
+		if len(diags) > 0 {
+			t.Fatal(diags)
+		}
+		for name, want := range map[string]string{"a": "one 1\n  two\n", "b": "one\n  two\n", "c": "x\r\n"} {
+			if got, _ := body.Attributes[name].Expr.Value(nil); got.AsString() != want {
+				t.Errorf("%q: %s = %q, want %q", end, name, got.AsString(), want)
+			}
+		}
+	}
+}
+
 func TestUnreadable(t *testing.T) {
 	deep := "a = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	for _, c := range []struct {

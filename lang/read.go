@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/budget"
@@ -199,7 +200,21 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return file.Body.(*hclsyntax.Body), diags
+	body := file.Body.(*hclsyntax.Body)
+	unixLines(body, src)
+	return body, diags
+}
+
+// unixLines takes the carriage returns off the lines of here-documents. A file that a
+// clone or an editor gave the ends of lines of Windows says the same, and bash would
+// count them as part of a value.
+func unixLines(body *hclsyntax.Body, src []byte) {
+	_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+		if text, ok := n.(*hclsyntax.LiteralValueExpr); ok && text.Val.Type() == cty.String && bytes.Contains(text.Range().SliceBytes(src), []byte("\r\n")) {
+			text.Val = cty.StringVal(strings.ReplaceAll(text.Val.AsString(), "\r\n", "\n"))
+		}
+		return nil
+	})
 }
 
 // checkKeys reports keys that stand twice in a map that is written out. HCL takes the value
