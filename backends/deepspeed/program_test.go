@@ -21,6 +21,13 @@ func TestLoading(t *testing.T) {
 	python(t, "testdata/loading.py", "templates")
 }
 
+// TestSaving: a save that fails says where, and how much is free there; a clock that is
+// set stops no run and saves nothing.
+func TestSaving(t *testing.T) {
+	t.Parallel()
+	python(t, "testdata/saving.py", "templates", t.TempDir())
+}
+
 // python runs a program that needs nothing but a Python.
 func python(t *testing.T, args ...string) []byte {
 	t.Helper()
