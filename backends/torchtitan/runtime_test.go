@@ -23,6 +23,9 @@ func TestFolders(t *testing.T) { runTemplates(t, "testdata/reading.py") }
 // TestLoading loads what a job with other rates, decay and betas saved.
 func TestLoading(t *testing.T) { runTemplates(t, "testdata/loading.py") }
 
+// TestRecording: a checkpoint that cannot be written is told as what ended the rank.
+func TestRecording(t *testing.T) { runTemplates(t, "testdata/recording.py") }
+
 // runTemplates runs a program that tries the emitted modules, where there is a Python.
 func runTemplates(t *testing.T, program string) {
 	t.Helper()
