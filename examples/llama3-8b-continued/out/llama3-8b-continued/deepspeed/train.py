@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-BEGAN = time.time()  # a time limit counts from here: imports and a load of weights take their part of it
+BEGAN = time.monotonic()  # a time limit counts from here: imports and a load of weights take their part of it
 
 import deepspeed
 import deepspeed.comm as dist

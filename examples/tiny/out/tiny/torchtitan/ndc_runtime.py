@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import re
 import signal
+import sys
 import time
 
 import numpy as np
@@ -450,6 +451,20 @@ def extensions(folder):
         return [os.path.splitext(name)[1] for name in os.listdir(folder)]
     except FileNotFoundError:  # it has just been deleted
         return []
+
+
+def record(kind, error, trace, show=sys.excepthook):
+    """torch writes what ended a rank into its error file, but for a checkpoint that could not be written or read, which
+    is no Exception there. What other ranks say of it follows from the first."""
+    if kind.__name__ == "CheckpointException":
+        from torch.distributed.elastic.multiprocessing.errors import get_error_handler
+
+        rank, (cause, _) = min(error.failures.items())
+        get_error_handler().record_exception(RuntimeError(f"checkpoint failed on rank {rank}: {type(cause).__name__}: {cause}"))
+    show(kind, error, trace)
+
+
+sys.excepthook = record
 
 
 # --- the clock -----------------------------------------------------------------------------------

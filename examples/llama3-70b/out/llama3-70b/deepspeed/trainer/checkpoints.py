@@ -102,12 +102,12 @@ def position(run, state):
 
 
 class Checkpoints:
-    """Decides after every step, on rank 0's clock, and tells the others. The time limit counts from when the program was
+    """Decides after every step, on rank 0's clock, which nobody sets, and tells the others. The time limit counts from when the program was
     started, the interval of checkpoints from when the model was there."""
 
     def __init__(self, run, started):
         self.run, self.spec = run, run.checkpoint
-        self.steps, self.started, self.last = run.training.steps, started, time.time()
+        self.steps, self.started, self.last = run.training.steps, started, time.monotonic()
         self.told = False
         if self.spec.path:
             signal.signal(signal.SIGTERM, self.hear)
@@ -133,14 +133,14 @@ class Checkpoints:
         """The number of the reason to stop; 0: none."""
         if self.told:
             return 3
-        if self.spec.window_seconds and time.time() - self.started >= self.spec.window_seconds:
+        if self.spec.window_seconds and time.monotonic() - self.started >= self.spec.window_seconds:
             return 1
         return 2 if os.path.exists(os.path.join(self.run.home, "STOP")) else 0
 
     def due(self, done):
         if self.spec.interval_steps:
             return done % self.spec.interval_steps == 0
-        return bool(self.spec.interval_seconds) and time.time() - self.last >= self.spec.interval_seconds
+        return bool(self.spec.interval_seconds) and time.monotonic() - self.last >= self.spec.interval_seconds
 
     def save(self, engine, done, data):
         """Save what `done` steps gave, for `latest` to name when every rank has written its part."""
@@ -148,16 +148,20 @@ class Checkpoints:
         if dist.get_rank() == 0:
             self.clear(tag)
         dist.barrier()
-        engine.save_checkpoint(self.spec.path, tag=tag + PARTIAL, client_state={"step": done, "data": data},
-                               save_latest=False)
-        if int(os.environ["LOCAL_RANK"]) == 0:
-            flush(self.spec.path)
+        try:
+            engine.save_checkpoint(self.spec.path, tag=tag + PARTIAL, client_state={"step": done, "data": data},
+                                   save_latest=False)
+            if int(os.environ["LOCAL_RANK"]) == 0:
+                flush(self.spec.path)
+        except Exception as error:  # torch says of a full disk that a position is unexpected
+            free = shutil.disk_usage(self.spec.path).free
+            raise RuntimeError(f"{tag} is not saved in {self.spec.path}, where {free / 1e9:.3f} GB are free: {error}") from error
         dist.barrier()
         if dist.get_rank() == 0:
             self.publish(tag)
             flush(self.spec.path)
             self.prune(done)
-        self.last = time.time()
+        self.last = time.monotonic()
 
     def clear(self, tag):
         """Make room: remove what killed runs left, and a checkpoint of the same step from before the run went back to
