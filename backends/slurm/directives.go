@@ -19,7 +19,7 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	d := directiveList{j: j, diags: diags}
 	d.always("job-name", j.Name+"-"+j.Backend.Kind)
 	d.text("account", "account", s.Account)
-	d.text("partition", "partition", s.Partition)
+	d.text("partition", "partition", strings.ReplaceAll(s.Partition, ", ", ",")) // Slurm takes the space for a part of the name
 	d.text("qos", "qos", s.QOS)
 	d.text("reservation", "reservation", s.Reservation)
 	d.always("nodes", fmt.Sprint(j.AllocatedNodes()))

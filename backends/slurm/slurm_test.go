@@ -286,6 +286,15 @@ func TestOne(t *testing.T) {
 	}
 }
 
+// TestPartitions: Slurm looks for a partition " b" where a space stands in the list.
+func TestPartitions(t *testing.T) {
+	j, p, l := example()
+	j.Slurm.Partition = "a, b"
+	if script := string(files(t, j, p, l).Files[0].Data); !strings.Contains(script, "\n#SBATCH --partition=a,b\n") {
+		t.Error(script[:600])
+	}
+}
+
 // TestCPUs: a job asks for the CPUs of a node's task where Slurm would not
 // give all of them by itself.
 func TestCPUs(t *testing.T) {
