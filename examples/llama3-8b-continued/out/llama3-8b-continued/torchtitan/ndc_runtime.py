@@ -455,11 +455,11 @@ def extensions(folder):
 
 def record(kind, error, trace, show=sys.excepthook):
     """torch writes what ended a rank into its error file, but for a checkpoint that could not be written or read, which
-    is no Exception there. What other ranks say of it follows from the first."""
+    is no Exception there. An error of the system tells more than what torch makes of one ("unexpected pos": a full disk)."""
     if kind.__name__ == "CheckpointException":
         from torch.distributed.elastic.multiprocessing.errors import get_error_handler
 
-        rank, (cause, _) = min(error.failures.items())
+        rank, (cause, _) = min(error.failures.items(), key=lambda failure: (not isinstance(failure[1][0], OSError), failure[0]))
         get_error_handler().record_exception(RuntimeError(f"checkpoint failed on rank {rank}: {type(cause).__name__}: {cause}"))
     show(kind, error, trace)
 
