@@ -173,20 +173,17 @@ func otherParameters(a mcore.Answer, l *Launch) string {
 }
 
 // otherShard says if a rank's part of the optimizer has not as many elements as the plan has
-// for its stage; the padding of buckets may lie in it. Of the fp32 copies a precision-aware
-// optimizer keeps the half that bf16 parameters lack.
+// for its stage; the padding of buckets may lie in it. A precision-aware optimizer, which may
+// keep of the fp32 copies the half alone that bf16 parameters lack, is not judged.
 func otherShard(a mcore.Answer, l *Launch) string {
-	if a.Buffers == nil || l.Layout.ZeroStage > 1 || l.Execution.OffloadOptimizer {
+	aware := bytes.Contains(l.Files["launch.sh"], []byte("--use-precision-aware-optimizer"))
+	if a.Buffers == nil || l.Layout.ZeroStage > 1 || l.Execution.OffloadOptimizer || aware {
 		return ""
-	}
-	width := int64(4)
-	if bytes.Contains(l.Files["launch.sh"], []byte("--use-precision-aware-optimizer")) {
-		width = 2
 	}
 	planned, padding := int64(0), -a.Parameters
 	for _, line := range l.Plan.Memory.Stages[a.Rank*l.Layout.PipelineParallel/l.Layout.GPUs()].Ledger {
 		if line.ID == "master_parameters" {
-			planned += int64(line.Bytes) / width
+			planned += int64(line.Bytes) / 4
 		}
 	}
 	for _, b := range a.Buffers {
