@@ -143,6 +143,25 @@ func (d *Draft) Leave(path, why string) {
 	}
 }
 
+// LeaveBlock is Leave of everything in a block.
+func (d *Draft) LeaveBlock(path, why string) {
+	for _, p := range d.Paths() {
+		if strings.HasPrefix(p, path+".") {
+			d.Leave(p, why)
+		}
+	}
+	d.RemoveBlock(path)
+}
+
+// Correct says of a setting that was found something else, since other settings count, too.
+func (d *Draft) Correct(at Place, name string, v Verdict, to, why string) {
+	for i := range d.Findings {
+		if f := &d.Findings[i]; f.Place == at && f.Name == name {
+			f.Verdict, f.To, f.Why = v, to, why
+		}
+	}
+}
+
 // RemoveBlock takes back everything in a block, and its label.
 func (d *Draft) RemoveBlock(path string) {
 	for p := range d.values {

@@ -455,3 +455,47 @@ func TestOther(t *testing.T) {
 		}
 	}
 }
+
+// TestCorrected: what becomes of a setting stands in the report once, and is what the job has
+// of it after all settings are read.
+func TestCorrected(t *testing.T) {
+	const decays = "it acts beside --lr-decay-style WSD alone"
+	for options, want := range map[string]string{
+		"--lr-decay-style constant --min-lr 1e-5 --lr-decay-iters 80": "--lr-decay-style: training.schedule; --min-lr: left out, a constant rate does not fall; --lr-decay-iters: left out, a constant rate does not fall",
+		"--lr-decay-style cosine --lr-wsd-decay-iters 9":              "--lr-decay-style: training.schedule; --lr-wsd-decay-iters: left out, " + decays,
+		"--lr-decay-style WSD --lr-wsd-decay-iters 0":                 "--lr-decay-style: training.schedule; --lr-wsd-decay-iters: training.schedule",
+		"--lr-decay-style WSD --lr-wsd-decay-iters 9":                 "--lr-decay-style: training.schedule; --lr-wsd-decay-iters: training.schedule.decay_steps",
+		"--load /base":                              "--load: training.start",
+		"--load <path>":                             "--load: not understood, which checkpoint is loaded is known only when the script runs",
+		"--load /run --save /run":                   "--load: training.checkpoint.path; --save: training.checkpoint.path, ndc appends /megatron",
+		"--mock-data --split 99,1,0":                "--mock-data: training.data.mock; --split: left out, data that are made up are not split",
+		"--tokenizer-type MultimodalTokenizer --tokenizer-model /x": "--tokenizer-type: not understood, no value of training.data.tokenizer; --tokenizer-model: not understood, which tokenizer reads it is not known",
+		"--wandb-entity me":                         "--wandb-entity: left out, nothing is logged there without --wandb-project",
+		"--profile-step-start 5":                    "--profile-step-start: left out, nothing is traced without --profile",
+		"--cp-comm-type a2a":                        "--cp-comm-type: left out, it changes nothing beside the other settings",
+		"--distributed-timeout-minutes 60":          "--distributed-timeout-minutes: training.timeout.collective",
+		"--distributed-timeout-minutes 9 --distributed-timeout-seconds-after-init 60": "--distributed-timeout-minutes: training.timeout.first_step; --distributed-timeout-seconds-after-init: training.timeout.collective",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr 1e-3 --bf16 "+options)
+		var got []string
+		for _, f := range d.Findings {
+			if !strings.Contains(" "+options+" ", " "+f.Name+" ") {
+				continue
+			}
+			verdict := f.To
+			if f.Verdict != draft.Mapped {
+				verdict = string(f.Verdict)
+			}
+			if f.Why != "" {
+				verdict += ", " + f.Why
+			}
+			got = append(got, f.Name+": "+verdict)
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s:\n got %s\nwant %s", options, strings.Join(got, "; "), want)
+		}
+	}
+	if d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr 1e-3 --lr-decay-style WSD --lr-wsd-decay-iters 0 --lr-warmup-iters 5"); d.Text("training.schedule") != "constant" || d.Int("training.schedule.warmup_steps") != 5 || d.Has("training.schedule.decay_steps") {
+		t.Errorf("a rate that does not fall is %v", d.Paths())
+	}
+}

@@ -136,21 +136,39 @@ func (r *reading) schedule() {
 		d.Note(s, draft.NotSaid+"a warm-up over "+share+" of the steps")
 	}
 	kind := d.Text(s)
+	n, wsd := r.steps("lr_wsd_decay_iters", "", r.whole)
+	switch {
+	case wsd == nil:
+	case kind != "wsd":
+		d.Correct(wsd.line, wsd.name, draft.Left, "", "it acts beside --lr-decay-style WSD alone")
+	case n == 0 && decay == total: // the rate falls in another run
+		kind = "constant"
+		r.set(s, kind)
+		d.Correct(wsd.line, wsd.name, draft.Mapped, s, "")
+	}
 	if kind != "wsd" {
-		d.Remove(s + ".decay_shape")
+		d.Leave(s+".decay_shape", "the rate does not fall so")
 		d.Remove(s + ".decay_steps")
 		if decay > warmup && decay != total && kind != "constant" {
 			r.set(s+".decay_steps", decay-warmup)
 		}
 	} else {
-		if n, o := r.steps("lr_wsd_decay_iters", "", r.whole); o != nil {
+		if wsd != nil && n > 0 {
 			r.set(s+".decay_steps", n)
 		} else if n, ok := r.samplesAtEnd(); ok {
 			r.set(s+".decay_steps", n)
 		}
 		r.unless(s+".decay_shape", "exponential")
 	}
-	if kind == "constant" || d.Float(s+".minimum_learning_rate") == 0 {
+	switch {
+	case kind == "constant":
+		d.Leave(s+".minimum_learning_rate", "a constant rate does not fall")
+		for _, dest := range []string{"lr_decay_iters", "lr_decay_samples", "lr_decay_tokens"} {
+			if o := r.given[dest]; o != nil {
+				d.Correct(o.line, o.name, draft.Left, "", "a constant rate does not fall")
+			}
+		}
+	case d.Float(s+".minimum_learning_rate") == 0:
 		d.Remove(s + ".minimum_learning_rate")
 	}
 	const beyond = "it ends at step %d, and the run at %d: the schedule of a job ends with its run"
@@ -225,7 +243,7 @@ func (r *reading) data() {
 	if mock {
 		d.RemoveBlock(data + ".source")
 		d.Remove(data + ".format")
-		d.Remove(data + ".split")
+		d.Leave(data+".split", "data that are made up are not split")
 	} else if r.has("train_data_path") { // all of it is trained on, and nothing of it validates
 		d.Leave(data+".split", "training and validation have sources of their own")
 		if !d.Has(data + ".validation.path") {
@@ -242,8 +260,11 @@ func (r *reading) tokenizer() {
 	const t = "training.data.tokenizer"
 	d := r.d
 	kind := d.Text(t)
-	if kind == "" || kind == "none" || !d.Has(t+".path") {
-		d.Remove(t + ".path")
+	switch {
+	case kind == "none":
+		d.Leave(t+".path", "a tokenizer without words reads no file")
+	case kind == "":
+		d.Withdraw(t+".path", "which tokenizer reads it is not known")
 	}
 	if kind != "" && kind != "none" && !d.Has(t+".path") {
 		d.Withdraw(t, "no --tokenizer-model is known")
@@ -274,12 +295,7 @@ func (r *reading) checkpoint() {
 		if r.has("save") {
 			why = "no folder to save to is known"
 		}
-		for _, p := range d.Paths() {
-			if strings.HasPrefix(p, c+".") {
-				d.Leave(p, why)
-			}
-		}
-		d.RemoveBlock(c)
+		d.LeaveBlock(c, why)
 	}
 	if path != "" && !d.Has(c+".interval") {
 		d.Note(c, "the launch saves at its end alone")
@@ -309,11 +325,12 @@ func (r *reading) checkpoint() {
 	case legalPath(load.first()) && (!load.open || below.MatchString(load.first()) && !load.own):
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", load.first())
+		d.Correct(load.line, load.name, draft.Mapped, start, "")
 		if r.has("finetune") || r.has("no_load_optim") {
 			r.reset()
 		}
 	default:
-		d.Find(draft.Finding{Place: load.line, Name: load.name, Value: load.first(), Verdict: draft.Unknown, Why: whichRun})
+		d.Correct(load.line, load.name, draft.Unknown, "", whichRun)
 	}
 	if p := "training.logging.profile"; r.has("profile") {
 		r.unless(p+".start_step", int64(r.defaultOf("--profile-step-start", 10)))
@@ -322,10 +339,13 @@ func (r *reading) checkpoint() {
 			r.set(p+".tool", "nsys")
 		}
 	} else {
-		d.RemoveBlock(p)
+		d.LeaveBlock(p, "nothing is traced without --profile")
 	}
-	if d.HasBlock("training.logging.wandb") && !d.Has("training.logging.wandb.project") {
-		d.RemoveBlock("training.logging.wandb")
+	if p := "training.logging.wandb"; !d.Has(p + ".project") {
+		if r.words["--wandb-project"] {
+			d.Withdraw(p+".entity", "no --wandb-project is known")
+		}
+		d.LeaveBlock(p, "nothing is logged there without --wandb-project")
 	}
 }
 
@@ -363,6 +383,9 @@ func (r *reading) times() {
 		return
 	}
 	r.set(t+".collective", fmt.Sprintf("%dm", minutes))
+	if o := r.given["distributed_timeout_minutes"]; o != nil && seconds == nil {
+		r.d.Correct(o.line, o.name, draft.Mapped, t+".collective", "")
+	}
 	if seconds != nil {
 		r.set(t+".collective", seconds.first()+"s")
 		r.set(t+".first_step", fmt.Sprintf("%dm", minutes))

@@ -13,7 +13,7 @@ var implied = []string{"model.padded_vocab_size", "model.qk_norm"}
 
 // voidable are the arguments, and the blocks of such, that the job has wherever the launch
 // says something by them.
-var voidable = []string{"model.", "constraints.layout.expert", "training.start", "training.data.validation.interval"}
+var voidable = []string{"model.", "constraints.layout.expert", "training.start", "training.data.validation.interval", "execution.context_parallel_type"}
 
 // void says of settings, from a place in the report on, that were taken for an argument
 // which the job is without that another setting makes them void. Where the model stands
