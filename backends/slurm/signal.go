@@ -15,8 +15,8 @@ import (
 // how long before the limit where nothing is said, and the most that it takes.
 const (
 	slurmEarly   units.Seconds = 60
-	signalBefore               = 60
-	signalMost                 = 65535
+	signalBefore units.Seconds = 60
+	signalMost   units.Seconds = 65535
 )
 
 var (
@@ -46,7 +46,7 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 		}
 	case !signalSyntax.MatchString(text) || signalSeconds(text) > signalMost:
 		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line",
-			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\", of at most %d s.", text, signalMost))
+			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\", of at most %.0f s.", text, float64(signalMost)))
 		return
 	case s.Time > 0 && signalSeconds(text)+slurmEarly >= s.Time:
 		d.diags.Error(IDTimeLimitTooShort, at, "Time limit leaves no time to train",
