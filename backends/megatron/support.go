@@ -261,7 +261,7 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 
 // warnGroups tells of groups of experts that are chosen by another score than elsewhere: by
 // the sum of as many experts as a token uses of each (moe_utils.py, group_limited_topk), not
-// of the best two, as in the model's class of transformers and in TorchTitan.
+// of the best two, as in the model's class of transformers and in other frameworks.
 func warnGroups(j *job.Job, diags *diag.List) {
 	r := &j.Model.MoE.Router
 	if r.GroupTopK < 1 || r.GroupTopK >= r.Groups || !divides(r.GroupTopK, j.Model.MoE.TopK) {
@@ -269,7 +269,7 @@ func warnGroups(j *job.Job, diags *diag.List) {
 	}
 	if best := j.Model.MoE.TopK / r.GroupTopK; best != 2 {
 		diags.Warn(ApproximatedModel, j.Sources.Range("model.moe.router.group_top_k"), "Megatron-LM chooses other groups of experts",
-			fmt.Sprintf("Megatron-LM scores a group by the sum of its best %s (top_k over group_top_k), DeepSeek-V3's classes in transformers and TorchTitan by its best two: weights trained there meet other experts here, and the other way round.",
+			fmt.Sprintf("Megatron-LM scores a group by the sum of its best %s (top_k over group_top_k), DeepSeek-V3's class in transformers, as other frameworks, by its best two: weights trained there meet other experts here, and the other way round.",
 				units.Count(best, "expert")))
 	}
 }

@@ -2,12 +2,12 @@ package slurm
 
 import (
 	"fmt"
-	"github.com/ndc-dev/ndc/compiler/goodput"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
