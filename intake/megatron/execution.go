@@ -179,6 +179,21 @@ func (r *reading) programmed(before []shell.Word) {
 	}
 }
 
+// besideFewer says what a launch in 8 or 4 bits has beside them where that is not bf16, the
+// only type that ndc has there.
+func (r *reading) besideFewer() string {
+	switch o := r.given["fp16"]; {
+	case r.fewer == "" || r.has("bf16") || r.own && !r.pretrain:
+	case o != nil:
+		const why = "the launch has fp16 beside fewer bits, ndc bf16"
+		r.d.Correct(o.line, o.name, draft.Unknown, "", why)
+		return why
+	default:
+		return "the launch has fp32 beside fewer bits, ndc bf16"
+	}
+	return ""
+}
+
 func (r *reading) precision() {
 	d := r.d
 	if r.has("fp16") && r.has("bf16") {
@@ -209,6 +224,9 @@ func (r *reading) precision() {
 				d.Withdraw(path, "it acts in fewer bits alone, which no --fp8-format or --fp4-format asks for")
 			}
 		}
+	}
+	if why := r.besideFewer(); why != "" {
+		d.SetNote("training.precision", d.Text("training.precision"), why)
 	}
 	switch d.Text("training.precision") {
 	case "bf16", "fp8", "mxfp8", "nvfp4":

@@ -499,3 +499,26 @@ func TestCorrected(t *testing.T) {
 		t.Errorf("a rate that does not fall is %v", d.Paths())
 	}
 }
+
+// TestBesideFewerBits: 8 bits are beside bf16 in a job, and where a launch has them beside
+// another type nothing says that it is kept.
+func TestBesideFewerBits(t *testing.T) {
+	for options, want := range map[string]string{
+		"--bf16":                               "",
+		"--bf16 --fp8-format hybrid":           "",
+		"--fp16":                               "",
+		"--fp16 --fp8-format hybrid":           "the launch has fp16 beside fewer bits, ndc bf16",
+		"--fp8-format e4m3 --swiglu":           "the launch has fp32 beside fewer bits, ndc bf16",
+		"--fp8-format e4m3 --fp8-recipe mxfp8": "the launch has fp32 beside fewer bits, ndc bf16",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr 1e-3 "+options)
+		if v, _ := d.Get("training.precision"); v.Note != want {
+			t.Errorf("%s: %v is noted %q", options, v.Value, v.Note)
+		}
+		for _, f := range d.Findings {
+			if kept := f.Verdict == draft.Mapped; f.Name == "--fp16" && kept != (want == "") {
+				t.Errorf("%s: %s is %s", options, f.Name, f.Verdict)
+			}
+		}
+	}
+}
