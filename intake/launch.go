@@ -362,7 +362,8 @@ func (in *intake) missing() string {
 				}
 			}
 		}
-		for _, c := range e.script.Cut {
+		if len(e.script.Cut) > 0 {
+			c := e.script.Cut[0]
 			return fmt.Sprintf(" On line %d bash runs %s as a command: the line before does not go on, and its command is without this option and all that follow.", c.Words[0].Line, c.Words[0].Text)
 		}
 	}

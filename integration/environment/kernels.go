@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Kernel is one that DeepSpeed builds when it first needs it.
@@ -34,6 +35,14 @@ func Kernels(python, folder string, more ...Kernel) (variables []string, err err
 		}
 	}
 	return kernelVariables(python, folder), nil
+}
+
+// Set sets variables, such as those of Kernels, for a test.
+func Set(t interface{ Setenv(name, value string) }, variables []string) {
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
 }
 
 func kernelVariables(python, folder string) []string {

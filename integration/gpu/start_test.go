@@ -68,10 +68,7 @@ func start(t *testing.T, c *Case, drivers string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range kernels {
-			name, value, _ := strings.Cut(v, "=")
-			t.Setenv(name, value)
-		}
+		environment.Set(t, kernels)
 	}
 	folder := t.TempDir()
 	v, err := r.Run(p.Launch, 0, folder)

@@ -84,10 +84,7 @@ func python(t *testing.T, framework, version string) (string, error) {
 	if err == nil {
 		var variables []string
 		variables, err = environment.Kernels(python, t.TempDir())
-		for _, v := range variables {
-			name, value, _ := strings.Cut(v, "=")
-			t.Setenv(name, value)
-		}
+		environment.Set(t, variables)
 	}
 	return python, err
 }
