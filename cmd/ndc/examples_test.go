@@ -63,12 +63,15 @@ func buildExample(t *testing.T, folder string) {
 	}
 	want := tree(t, filepath.Join(folder, "out"))
 	want[lock.Name], got[lock.Name] = tree(t, folder)[lock.Name], tree(t, copied)[lock.Name]
-	if code == exitInfeasible {
-		printed := tree(t, folder)["output.txt"]
+	printed := tree(t, folder)["output.txt"]
+	switch {
+	case code == exitInfeasible:
 		if diff := cmp.Diff(printed, stdout.String()); diff != "" {
 			t.Errorf("output.txt (-committed +printed; -update rewrites it):\n%s", diff)
 		}
-	} else if len(want) == 1 {
+	case printed != "":
+		t.Error("output.txt is stale: the example has a plan; -update removes it")
+	case len(want) == 1:
 		t.Fatal("the example has no committed out/; -update writes it")
 	}
 	compareExample(t, want, got)
