@@ -204,13 +204,14 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 	plans.lock, wrong = readLock(fsys, plans.from)
 	diags.Append(wrong)
 	if !diags.HasErrors() {
+		var before sweep
 		for i := range w.Jobs {
 			j := &w.Jobs[i]
 			if refused[i].HasErrors() {
 				diags.Append(refused[i])
 				continue
 			}
-			r := request{job: j, warned: about(w.Jobs, i, loaded), files: inputFiles(w, j, plans.from), policies: judges(w, i)}
+			r := request{job: j, warned: about(w.Jobs, i, loaded), files: inputFiles(w, j, plans.from), sweep: &before, policies: judges(w, i)}
 			if !flags.replan {
 				r.locked = plans.lock.Find(j.Name, j.Backend.Kind, j.Site)
 			}

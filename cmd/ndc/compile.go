@@ -52,6 +52,7 @@ type request struct {
 	warned diag.List        // what the language warned of
 	files  []plan.InputFile // that say something of the job
 	locked *lock.Plan       // what was chosen before; nil: nothing, or not to be kept
+	sweep  *sweep           // what the command has planned; nil: nothing
 
 	policies judge // nil: none
 }
@@ -181,7 +182,7 @@ func (r *request) compile(j *job.Job) (*compiled, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	p, more, err := compiler.Compile(signals.context(), j, t)
+	p, more, err := r.sweep.plan(j, t)
 	if err != nil {
 		signals.wait()
 	}
