@@ -75,12 +75,14 @@ func (w *worker) tryVariants() verdict {
 	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable && !w.options.listed
 	v, best := outOfMemory, w.current
 	w.enough = w.enough[:0]
+	w.resolve(w.options.picks)
+	without := w.execution
 	for i := range w.variants {
 		set := &w.variants[i]
 		if slices.ContainsFunc(w.enough, func(part uint) bool { return set.bits&part == part }) {
 			continue
 		}
-		w.resolve(w.options.picks)
+		w.execution = without
 		if !w.with(set) {
 			continue
 		}
