@@ -26,10 +26,39 @@ func (c *Call) IsFolder() bool { return isRelative(c.Source) }
 
 // Folder is that folder, for a call in a folder, and the one that it may not
 // leave: what stands before //.
-func (c *Call) Folder(from string) (folder, root string) {
+func (c *Call) Folder(fsys fs.FS, from string) (folder, root string) {
 	outer, inner, _ := strings.Cut(c.Source, "//")
-	root = path.Join(from, outer)
+	root = Beside(fsys, from, outer)
 	return path.Join(root, inner), root
+}
+
+// Beside is a path from a folder, as the system takes it: above a link to a folder is what is
+// above the folder that it leads to.
+func Beside(fsys fs.FS, folder, name string) string {
+	links := mostLinks
+	return beside(fsys, folder, name, &links)
+}
+
+// mostLinks are followed in all, as systems do: they may lead in a circle.
+const mostLinks = 40
+
+func beside(fsys fs.FS, folder, name string, links *int) string {
+	at := path.Clean(folder)
+	for part := range strings.SplitSeq(name, "/") {
+		for part == ".." && *links > 0 {
+			target, err := fs.ReadLink(fsys, at)
+			if err != nil {
+				break
+			}
+			if *links--; path.IsAbs(target) {
+				at = path.Clean(target)
+			} else {
+				at = beside(fsys, path.Dir(at), target, links)
+			}
+		}
+		at = path.Join(at, part)
+	}
+	return at
 }
 
 // IsArchive reports whether a path is that of an archive that ndc init unpacks.

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"io/fs"
 	"testing"
 	"testing/fstest"
 
@@ -32,7 +33,7 @@ func TestCalls(t *testing.T) {
 	if got[0].IsFolder() || !got[1].IsFolder() || got[2].IsFolder() || got[1].At.Start.Line != 2 || got[0].VersionAt.Start.Line != 3 || got[1].VersionAt != got[1].At {
 		t.Errorf("%+v", got)
 	}
-	if folder, root := got[1].Folder("jobs"); folder != "sites/alps" || root != "sites" {
+	if folder, root := got[1].Folder(files, "jobs"); folder != "sites/alps" || root != "sites" {
 		t.Errorf("%s in %s", folder, root)
 	}
 	if got, diags := Calls(files, "jobs/b.hcl"); len(got) != 2 || len(diags) > 0 {
@@ -46,4 +47,23 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// TestBeside: above a link to a folder is what is above the folder that it leads to, and a
+// circle of links ends.
+func TestBeside(t *testing.T) {
+	link := func(to string) *fstest.MapFile { return &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(to)} }
+	files := fstest.MapFS{
+		"team/jobs/one/job.hcl": {}, "link": link("team/jobs/one"), "a/b/deep": link("../../link"), "whole": link("/mnt/team/jobs"), "circle": link("circle/../circle"),
+	}
+	for _, c := range [][3]string{
+		{"team/jobs/one", "../../modules", "team/modules"}, {"jobs", "./m", "jobs/m"}, {".", "../m", "../m"},
+		{"link", "./m", "link/m"}, {"link", "../../modules", "team/modules"}, {"link/sub", "../../two", "team/jobs/two"},
+		{"a/b/deep", "../two", "team/jobs/two"}, {"whole", "../modules", "/mnt/team/modules"}, {"a", "../link/../two", "team/jobs/two"},
+	} {
+		if got := Beside(files, c[0], c[1]); got != c[2] {
+			t.Errorf("%s from %s is %s, want %s", c[1], c[0], got, c[2])
+		}
+	}
+	Beside(files, "circle", "../m") // where it leads, nobody can read
 }

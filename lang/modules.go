@@ -261,6 +261,9 @@ func isRelative(source string) bool {
 func (m *module) relative(source string, at diag.Range) (folder, root string, ok bool) {
 	outer, inner, split := strings.Cut(source, "//")
 	base := path.Join(m.folder, outer)
+	if m.caller == nil {
+		base = Beside(m.fsys, m.folder, outer)
+	}
 	folder, root = path.Join(base, inner), base
 	if !within(folder, base) {
 		m.fail(OutsideModule, at, "%q leads out of %q, and what stands behind // is inside of what stands before it.", inner, outer)

@@ -152,7 +152,7 @@ func (l *lookup) moduleFolder(folder string, d *definition) string {
 	}
 	call := lang.Call{Name: d.label(), Source: given}
 	if call.IsFolder() {
-		inner, _ := call.Folder(folder)
+		inner, _ := call.Folder(l.files, folder)
 		return inner
 	}
 	version, _ := d.file.outline.ValueText(d.block.Argument("version"))

@@ -74,6 +74,12 @@ func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
+// ReadLink implements fs.ReadLinkFS: no document is a link.
+func (o overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.files, name) }
+
+// Lstat implements fs.ReadLinkFS.
+func (o overlay) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(o.files, name) }
+
 // Sub implements fs.SubFS: what is below a folder, as the file system beneath
 // confines it.
 func (o overlay) Sub(dir string) (fs.FS, error) {

@@ -117,7 +117,7 @@ func (l *looker) note(folder string) {
 	l.called.folders[folder] = nil
 	for _, c := range calls {
 		if c.IsFolder() {
-			inner, _ := c.Folder(folder)
+			inner, _ := c.Folder(l.lookup.files, folder)
 			l.called.folders[folder] = append(l.called.folders[folder], inner)
 		}
 	}

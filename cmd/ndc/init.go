@@ -197,7 +197,7 @@ func (i *initializer) walk(c caller) {
 		var ok bool
 		if call.IsFolder() {
 			var base string
-			inner.folder, base = call.Folder(c.folder)
+			inner.folder, base = call.Folder(disk{}, c.folder)
 			if ok = c.root == "" || inFolder(base, c.root); !ok {
 				i.fail(IDFetch, call.At, cannotFetch, "%q leads out of %s, and a module that is fetched reads nothing outside of its source.", call.Source, c.root)
 			}
@@ -311,7 +311,7 @@ func (i *initializer) compareArchive(call *lang.Call, c *caller, source lock.Sou
 	}
 	if _, hash := lock.Sums(now.files.Content); hash != known.Hash {
 		i.diags.Warn(IDArchiveChanged, call.At, "An archive was changed", fmt.Sprintf("%s is not what %s has the hash of, whose files of module %q are kept, and read by every command. ndc init --upgrade takes what is there now.",
-			path.Join(c.folder, source.Archive), lock.Name, known.Address))
+			lang.Beside(disk{}, c.folder, source.Archive), lock.Name, known.Address))
 	}
 }
 
@@ -359,7 +359,7 @@ func (i *initializer) alone(work func()) {
 // get reads a source, once.
 func (i *initializer) get(call *lang.Call, c *caller, source lock.Source, known *lock.Module) (*fetched, error) {
 	if source.Git == "" {
-		name := path.Join(c.folder, source.Archive)
+		name := lang.Beside(disk{}, c.folder, source.Archive)
 		if c.root != "" && !inFolder(name, c.root) {
 			return nil, fmt.Errorf("it lies outside of %s, and a module that is fetched reads nothing outside of its source", c.root)
 		}

@@ -196,6 +196,15 @@ func (disk) Open(name string) (fs.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
+// ReadLink implements fs.ReadLinkFS.
+func (disk) ReadLink(name string) (string, error) {
+	target, err := os.Readlink(filepath.FromSlash(name))
+	return filepath.ToSlash(target), err
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (disk) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(filepath.FromSlash(name)) }
+
 // Sub implements fs.SubFS: no path and no link leads out of the folder.
 func (disk) Sub(dir string) (fs.FS, error) { return within(filepath.FromSlash(dir)), nil }
 
