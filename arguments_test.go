@@ -197,7 +197,7 @@ func valuesOf(a argument) []string {
 		schema.Bytes: {`"40GiB"`}, schema.Bandwidth: {`"20GB/s"`}, schema.FLOPS: {`"300TFLOPS"`},
 		schema.Duration: {`"9m"`}, schema.Share: {`"30%"`}, schema.Power: {`"400W"`},
 		schema.StringMap: {`{ word = "other" }`}, schema.Environment: {`{ WORD = "other" }`},
-		schema.Interval: {"7"}, schema.Chain: {"3"},
+		schema.Interval: {"7"}, schema.Timeout: {`"20m"`}, schema.Chain: {"3"},
 	}[a.Type]
 }
 

@@ -96,6 +96,8 @@ func (c *converter) fill(a *argument) (ok bool) {
 		a.parsed, ok = c.stringChoice(a.value)
 	case schema.Interval:
 		a.parsed, ok = c.interval(a.value)
+	case schema.Timeout:
+		return c.timeout(a)
 	case schema.Chain:
 		a.parsed, ok = c.chain(a.value)
 	case schema.ModelRef, schema.ClusterRef, schema.GPURef, schema.JobRef, schema.SiteRef:
@@ -410,7 +412,11 @@ func mustParse(t schema.Type, s string) any {
 }
 
 func (c *converter) badQuantity(err error, at diag.Range) {
-	c.fail(InvalidQuantity, at, "%v", err)
+	other := ""
+	if c.spec.Type == schema.Timeout {
+		other = " Or write \"auto\"."
+	}
+	c.fail(InvalidQuantity, at, "%v%s", err, other)
 }
 
 func parseQuantity(t schema.Type, s string) (any, error) {
@@ -421,7 +427,7 @@ func parseQuantity(t schema.Type, s string) (any, error) {
 		return units.ParseBandwidth(s)
 	case schema.FLOPS:
 		return units.ParseFLOPS(s)
-	case schema.Duration:
+	case schema.Duration, schema.Timeout:
 		return units.ParseSeconds(s)
 	case schema.Share:
 		return units.ParseShare(s)
@@ -478,6 +484,19 @@ func (c *converter) interval(v cty.Value) (any, bool) {
 		return nil, false
 	}
 	return interval{steps: n}, ok
+}
+
+// timeout converts a time or "auto".
+func (c *converter) timeout(a *argument) bool {
+	if a.value.Type() == cty.String && a.value.AsString() == "auto" {
+		a.parsed = job.Silence{Learned: true}
+		return true
+	}
+	ok := c.quantity(a)
+	if t, isTime := a.parsed.(units.Seconds); isTime {
+		a.parsed = job.Silence{Time: t}
+	}
+	return ok
 }
 
 // chain converts a number of submissions or "until_done".

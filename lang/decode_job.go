@@ -199,7 +199,7 @@ func decodeSlurm(b *block) job.Slurm {
 		Chain: get[job.Chain](b, "chain"), Segment: b.count("segment"),
 		Directives: b.vars("directives"), Environment: b.vars("environment"), EnvFile: b.text("env_file"),
 		Modules: b.list("modules"), Setup: b.list("setup"),
-		LogPath: b.text("log_path"), Signal: b.text("signal"), Bind: b.text("bind"), Launcher: b.text("launcher"), HangTimeout: b.text("hang_timeout"), SpareNodes: b.count("spare_nodes"), CheckSpeed: optional[bool](b, "check_speed"),
+		LogPath: b.text("log_path"), Signal: b.text("signal"), Bind: b.text("bind"), Launcher: b.text("launcher"), HangTimeout: get[job.Silence](b, "hang_timeout"), SpareNodes: b.count("spare_nodes"), CheckSpeed: optional[bool](b, "check_speed"),
 	}
 	if n := b.find("node_check"); n != nil {
 		s.NodeCheck = &job.NodeCheck{Command: n.text("command"), Timeout: n.seconds("timeout")}

@@ -38,7 +38,7 @@ func valueType(t schema.Type) cty.Type {
 		return cty.Map(cty.String)
 	case schema.GPURef:
 		return kindTypes()["gpu"]
-	case schema.String, schema.Bytes, schema.Bandwidth, schema.FLOPS, schema.Duration, schema.Share, schema.Power:
+	case schema.String, schema.Bytes, schema.Bandwidth, schema.FLOPS, schema.Duration, schema.Timeout, schema.Share, schema.Power:
 		return cty.String
 	}
 	return cty.DynamicPseudoType

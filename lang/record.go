@@ -58,6 +58,11 @@ func plain(v any) any {
 		return v.String()
 	case interval:
 		return v.plain()
+	case job.Silence:
+		if v.Learned {
+			return "auto"
+		}
+		return v.Time.String()
 	case job.Chain:
 		if v.UntilDone {
 			return "until_done"

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -86,6 +88,31 @@ func TestRecordedValues(t *testing.T) {
 	} {
 		if got := j.Sources[path].Value; got != want {
 			t.Errorf("%s: %#v, want %#v", path, got, want)
+		}
+	}
+}
+
+// TestSilence: a time for which a run may report nothing is a duration as any other: one
+// value is recorded however it is spelt, and what is none is answered as a duration is.
+func TestSilence(t *testing.T) {
+	load := func(value string) (*Workspace, diag.List) {
+		return Load(files("job.hcl", minimal("", "slurm {\n hang_timeout = "+value+"\n}", "steps = 10")), "job.hcl", Options{})
+	}
+	for value, want := range map[string]job.Silence{`"20m"`: {Time: 1200}, `"1200s"`: {Time: 1200}, `"00:20:00"`: {Time: 1200}, `"auto"`: {Learned: true}, "null": {}} {
+		w, diags := load(value)
+		if len(diags) > 0 || w.Jobs[0].Slurm.HangTimeout != want {
+			t.Errorf("%s: %v, want %+v", value, diags, want)
+			continue
+		}
+		written := map[job.Silence]any{{Time: 1200}: "20m", {Learned: true}: "auto", {}: nil}[want]
+		if got := w.Jobs[0].Sources["slurm.hang_timeout"].Value; got != written {
+			t.Errorf("%s is recorded as %v, want %v", value, got, written)
+		}
+	}
+	for value, want := range map[string]diag.ID{`"soon"`: InvalidQuantity, "30": InvalidQuantity, `"20 minutes"`: InvalidQuantity, `"Auto"`: InvalidQuantity,
+		`"10; touch pwned"`: InvalidQuantity, `"5s"`: OutOfRange, `"0s"`: OutOfRange, `"31d"`: OutOfRange, `["20m"]`: WrongType} {
+		if _, diags := load(value); len(diags) != 1 || diags[0].ID != want {
+			t.Errorf("%s: %v, want %s", value, diags, want)
 		}
 	}
 }

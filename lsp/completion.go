@@ -182,7 +182,7 @@ func (c *completer) texts(a *outline.Argument) []string {
 		newestFirst := slices.Clone(c.server.Program.Versions(a.Block.Label()))
 		slices.Reverse(newestFirst)
 		return newestFirst
-	case a.Spec.Type == schema.Interval:
+	case a.Spec.Type == schema.Interval, a.Spec.Type == schema.Timeout:
 		return []string{"auto"}
 	case a.Spec.Type == schema.Chain:
 		return []string{"until_done"}

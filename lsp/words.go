@@ -19,7 +19,7 @@ var written = map[schema.Type]string{
 	schema.Bytes: `"80GiB"`, schema.Bandwidth: `"400Gb/s"`, schema.FLOPS: `"989TFLOPS"`, schema.Duration: `"30m"`, schema.Share: `"6%"`, schema.Power: `"700W"`,
 	schema.StringList: `["a", "b"]`, schema.StringMap: `{ name = "value" }`, schema.Environment: `{ NAME = "value" }`, schema.CountList: "[4, 4]",
 	schema.CountChoice: "8, [4, 8] or { min = 2, max = 8 }", schema.BoolChoice: "true or [true, false]", schema.StringChoice: `"a" or ["a", "b"]`,
-	schema.Interval: `500, "30m" or "auto"`, schema.Chain: `4 or "until_done"`,
+	schema.Interval: `500, "30m" or "auto"`, schema.Timeout: `"30m" or "auto"`, schema.Chain: `4 or "until_done"`,
 }
 
 // typeOf names the type of an argument, with how it is written.

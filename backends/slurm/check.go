@@ -24,7 +24,6 @@ func Check(j *job.Job) diag.List {
 	checkJob(j, l, &found)
 	directives(j, p, l, &found)
 	settings(j, p, l, &found)
-	watch(j, p, &found)
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }
 

@@ -73,14 +73,13 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 	checkCores(j, p, &diags)
 	directives := directives(j, p, l, &diags)
 	settings := settings(j, p, l, &diags)
-	hang := watch(j, p, &diags)
 	overrides := overridden(j, p, directives, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	script := j.Name + ".sbatch"
 	list := []backends.Artifact{
-		{Path: script, Content: batchScript(j, p, l, directives, overrides, hang)},
+		{Path: script, Content: batchScript(j, p, l, directives, overrides, watch(j, p))},
 		{Path: launchName, Content: launchScript(j, p, l), Executable: true},
 		{Path: environmentName, Content: templates.Execute("environment.sh.tmpl", environmentView{
 			Header: render.Header, Summary: summary(j, l), Settings: settings,
@@ -249,7 +248,7 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 		Program:           strings.Join(program, " "), Arguments: argumentLines(l.Arguments),
 		HybridEP: p.Execution.MoEDispatcher == "hybridep",
 		Shown:    l.Shown, ShownWords: shownWords(l.Shown), PerRank: !j.Training.Logging.OneLog,
-		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != "", Speed: checksSpeed(j),
+		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != job.Silence{}, Speed: checksSpeed(j),
 		Bind: bind(j), NUMABinding: !bySrun(j) && atLeast(l.Torch, 2, 9),
 		Traced: traced(j),
 	})

@@ -1,11 +1,9 @@
 package slurm
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -23,29 +21,19 @@ const (
 	hangReports = 10 // as many times as the plan says that ranks report, at least
 )
 
-// hangMost is more than any run is silent for.
-const hangMost = units.Seconds(30 * 24 * 3600)
-
 // watch reads slurm.hang_timeout. The least that "auto" waits follows from the
 // prediction: ten reports, and no less than ten minutes; a save and a report, too.
-func watch(j *job.Job, p *plan.Plan, diags *diag.List) *hang {
-	switch text := j.Slurm.HangTimeout; text {
-	case "":
-		return nil
-	case "auto":
+func watch(j *job.Job, p *plan.Plan) *hang {
+	switch t := j.Slurm.HangTimeout; {
+	case t.Learned:
 		report := units.Seconds(max(1, j.Training.Logging.Interval)) * p.Time.StepSeconds
 		least := max(hangLeast, hangReports*report)
 		if c := p.Run.Checkpoints; c != nil {
 			least = max(least, hangReports*c.SaveSeconds)
 		}
 		return &hang{Learns: true, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30, Chosen: j.Slurm.SpareNodes > 0}
-	default:
-		t, err := units.ParseSeconds(text)
-		if err != nil || t < 10 || t > hangMost {
-			diags.Error(IDHangTimeout, j.Sources.Range("slurm.hang_timeout"), "Not a time of silence",
-				fmt.Sprintf("%q is neither \"auto\" nor a time of at least 10 s and at most 30 days, such as \"30m\".", text))
-			return nil
-		}
-		return &hang{Seconds: int(t), Period: max(1, min(30, int(t)/4)), Chosen: j.Slurm.SpareNodes > 0}
+	case t.Time > 0:
+		return &hang{Seconds: int(t.Time), Period: max(1, min(30, int(t.Time)/4)), Chosen: j.Slurm.SpareNodes > 0}
 	}
+	return nil
 }

@@ -32,8 +32,6 @@ const (
 	IDPathOutsideMounts diag.ID = "path-outside-mounts"
 	// IDPathReadOnly: the run writes to a path that is mounted read-only.
 	IDPathReadOnly diag.ID = "path-read-only"
-	// IDHangTimeout: slurm.hang_timeout is no time.
-	IDHangTimeout diag.ID = "hang-timeout"
 	// IDSignalNotHeard: slurm.signal warns nobody who would save.
 	IDSignalNotHeard diag.ID = "signal-not-heard"
 	// IDTimeLimitTooShort: the limit leaves no time to train.

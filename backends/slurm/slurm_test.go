@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 		"srun": func(j *job.Job, l *Launch) {
 			j.Slurm.Container, j.Slurm.Chain = job.Container{}, job.Chain{}
 			j.Slurm.Launcher, j.Slurm.Bind, j.Slurm.Signal = "srun", "socket", "auto"
-			j.Slurm.HangTimeout = "auto"
+			j.Slurm.HangTimeout = job.Silence{Learned: true}
 			j.Training.Logging.Profile = &job.Profile{StartStep: 1, EndStep: 2, Ranks: []int{0, 9}, Tool: "nsys"}
 		},
 		"spares_chain": func(j *job.Job, l *Launch) {
@@ -93,7 +93,7 @@ func TestGolden(t *testing.T) {
 		},
 		"spares_alone": func(j *job.Job, l *Launch) {
 			j.Slurm.SpareNodes, j.Slurm.Segment, j.Slurm.Chain, j.Slurm.NodeCheck = 1, 0, job.Chain{}, nil
-			j.Slurm.Launcher, j.Slurm.HangTimeout, j.Slurm.Time = "srun", "20m", 0
+			j.Slurm.Launcher, j.Slurm.HangTimeout, j.Slurm.Time = "srun", job.Silence{Time: 1200}, 0
 		},
 	}
 	for name, change := range cases {

@@ -25,8 +25,8 @@ type Slurm struct {
 	Signal                               string // auto, or as Slurm reads it; "" for none
 	Bind                                 string // of ranks to CPUs: node, socket, none
 	Launcher                             string // torchrun, srun
-	HangTimeout                          string // a duration or auto; "" for none
-	SpareNodes                           int    // beyond those of the layout, of each segment where there are any
+	HangTimeout                          Silence
+	SpareNodes                           int // beyond those of the layout, of each segment where there are any
 	CheckSpeed                           Optional[bool]
 }
 
@@ -34,6 +34,12 @@ type Slurm struct {
 type Chain struct {
 	Count     int // submissions; 0 and 1: no chain
 	UntilDone bool
+}
+
+// Silence is how long a run may report nothing; the zero Silence is for ever.
+type Silence struct {
+	Time    units.Seconds
+	Learned bool // from the run, "auto"
 }
 
 // NodeCheck runs on every node before the launch.

@@ -165,7 +165,7 @@ var slurmBlock = Block{
 		{Name: "launcher", Type: String, Default: `"torchrun"`, Enum: []string{"torchrun", "srun"}, Doc: "What starts the ranks of a node: `torchrun` in one task of Slurm, or `srun` itself, in a task for each GPU."},
 		{Name: "spare_nodes", Type: Count, Limits: Limits{Max: 100_000}, Doc: "Nodes that the allocation has beyond those of the layout: with `segment` for each segment. Nodes are checked before every start, and a run goes on without those that are bad ([slurm.md](slurm.md#spare-nodes)).", DefaultDoc: "none"},
 		{Name: "check_speed", Type: Bool, Doc: "Whether the nodes compute and talk to each other before every start, and those that are slower than predicted are left out ([slurm.md](slurm.md#speed)).", DefaultDoc: "`true` with `spare_nodes`"},
-		{Name: "hang_timeout", Type: String, Doc: "Ends a run whose ranks have reported nothing for so long, such as `\"30m\"`, after a dump of the flight recorder; `\"auto\"` learns from the run ([slurm.md](slurm.md#hangs)).", DefaultDoc: "none: collectives time out"},
+		{Name: "hang_timeout", Type: Timeout, Positive: true, Doc: "Ends a run whose ranks have reported nothing for so long, such as `\"30m\"`, after a dump of the flight recorder; `\"auto\"` learns from the run ([slurm.md](slurm.md#hangs)).", DefaultDoc: "none: collectives time out"},
 		{Name: "bind", Type: String, Default: `"none"`, Enum: []string{"node", "socket", "none"}, Doc: "CPUs that a rank runs on: those of its GPU's NUMA node, of its socket, or all of the task's."},
 	},
 	Blocks: []Block{

@@ -33,6 +33,7 @@ const (
 	BoolChoice               // true, false, a list of them, or { not }
 	StringChoice             // text, a list of text, or { not }
 	Interval                 // steps, a duration, or "auto"
+	Timeout                  // a duration or "auto"
 	Chain                    // a whole number or "until_done"
 	ModelRef                 // a model
 	ClusterRef               // a cluster
@@ -46,7 +47,7 @@ const (
 var typeNames = [...]string{
 	"count", "number", "bool", "string", "memory", "bandwidth", "compute rate", "duration", "share", "power",
 	"list of strings", "map of strings", "environment variables", "list of counts", "count, list or range", "bool or list", "string or list",
-	"steps, duration or \"auto\"", "count or \"until_done\"", "model", "cluster", "gpu", "job", "site", "type", "any value",
+	"steps, duration or \"auto\"", "duration or \"auto\"", "count or \"until_done\"", "model", "cluster", "gpu", "job", "site", "type", "any value",
 }
 
 // String returns the type's name in the reference.
@@ -58,6 +59,7 @@ var extents = map[Type][2]string{
 	Bandwidth: {"1KB/s", "1000000TB/s"},
 	FLOPS:     {"1MFLOPS", "1000EFLOPS"},
 	Duration:  {"1ns", "36500d"},
+	Timeout:   {"10s", "30d"}, // more than any run is silent for
 	Power:     {"1W", "1000kW"},
 }
 
