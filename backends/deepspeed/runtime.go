@@ -33,7 +33,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			FP32Norm: j.Model.Norm.Kind == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
 		},
 		Attention: runtime.Attention{Flash: backends.SDPA(j), Fused: "fused"},
-		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},
+		Experts:   runtime.Experts{FP32Combine: true},
 		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False
 		Loss: runtime.Loss{
 			Fused:            runtime.LossKernel{Base: 2},

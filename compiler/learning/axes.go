@@ -32,8 +32,5 @@ func Axes(j *job.Job, r *runtime.Runtime) []plan.Learned {
 	case balance == "aux_loss":
 		add("the balancing loss is taken over each micro-batch", "micro_batch_size")
 	}
-	if r.Experts.BalancesParts && !e.TokenDrop && (balance == "aux_loss" || balance == "sequence_aux_loss") {
-		add("the balancing loss is taken over the part of a sequence that a rank has", "context_parallel")
-	}
 	return list
 }

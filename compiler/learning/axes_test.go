@@ -11,21 +11,19 @@ import (
 // TestAxes: what balances or drops tokens within a part of the batch depends on how
 // the batch is cut.
 func TestAxes(t *testing.T) {
-	together, alone, biased := &runtime.Runtime{}, &runtime.Runtime{Experts: runtime.Experts{BalancesParts: true}}, &runtime.Runtime{Experts: runtime.Experts{BiasAlone: true}}
+	losses, biased := &runtime.Runtime{}, &runtime.Runtime{Experts: runtime.Experts{BiasAlone: true}}
 	for _, c := range []struct {
 		balance string
 		drop    bool
 		runtime *runtime.Runtime
 		want    []string
 	}{
-		{"aux_loss", false, together, []string{"micro_batch_size"}},
-		{"aux_loss", false, alone, []string{"micro_batch_size", "context_parallel"}},
-		{"sequence_aux_loss", false, together, nil},
-		{"sequence_aux_loss", false, alone, []string{"context_parallel"}},
-		{"global_aux_loss", false, alone, nil},
+		{"aux_loss", false, losses, []string{"micro_batch_size"}},
+		{"sequence_aux_loss", false, losses, nil},
+		{"global_aux_loss", false, losses, nil},
 		{"aux_loss", false, biased, nil},
-		{"bias", false, alone, nil},
-		{"bias", true, alone, []string{"micro_batch_size", "tensor_parallel", "sequence_parallel", "context_parallel", "expert_tensor_parallel"}},
+		{"bias", false, losses, nil},
+		{"bias", true, losses, []string{"micro_batch_size", "tensor_parallel", "sequence_parallel", "context_parallel", "expert_tensor_parallel"}},
 	} {
 		j := &job.Job{Model: job.Model{MoE: &job.MoE{TokenDrop: c.drop, Router: job.Router{Balance: c.balance}}}}
 		var got []string
@@ -36,7 +34,7 @@ func TestAxes(t *testing.T) {
 			t.Errorf("%s, drops %t: %v, want %v", c.balance, c.drop, got, c.want)
 		}
 	}
-	if got := Axes(&job.Job{}, alone); got != nil {
+	if got := Axes(&job.Job{}, losses); got != nil {
 		t.Errorf("a dense model: %v", got)
 	}
 }

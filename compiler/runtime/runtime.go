@@ -221,9 +221,6 @@ type Experts struct {
 	// BiasAlone says that experts are balanced by a bias on their scores, whatever
 	// loss a job asks for.
 	BiasAlone bool
-	// BalancesParts says that the balancing loss is that of the part of a sequence
-	// which a context-parallel rank has, not of the whole one.
-	BalancesParts bool
 	// GroupedStreams says that grouped GEMMs run on several streams, each with a
 	// workspace.
 	GroupedStreams bool

@@ -132,6 +132,12 @@ func contextTrials() []trial {
 			change: func(j *job.Job) { j.Execution.LossChunks = job.Some(4) },
 			layout: func(l *plan.Layout) {
 				l.ContextParallel, l.ZeroStage, l.Recompute, l.RecomputeMethod = 2, 3, plan.RecomputeFull, "uniform"
+			}},
+		trial{name: "cp2-balanced", ranks: 2, change: balanced, same: "moe-balanced-ref", tolerance: exact,
+			layout: func(l *plan.Layout) { l.ContextParallel, l.ZeroStage = 2, 2 }},
+		trial{name: "cp2-balanced-dp2", ranks: 4, change: balanced, same: "moe-balanced-ref", tolerance: exact,
+			layout: func(l *plan.Layout) {
+				l.ContextParallel, l.ZeroStage, l.Recompute, l.RecomputeMethod = 2, 3, plan.RecomputeFull, "uniform"
 			}})
 }
 
