@@ -52,7 +52,8 @@ type formerRow struct {
 	Sets  string   `json:"sets"` // an attribute of the releases that it sets too
 	As    string   `json:"as"`   // the option of the releases that it is read as
 
-	Tokens string `json:"tokens"` // the attribute that it sets to a number of tokens, which steps are made of
+	Apart  map[string]string `json:"apart"`  // words that the argument has, too, and that say something else here
+	Tokens string            `json:"tokens"` // the attribute that it sets to a number of tokens, which steps are made of
 }
 
 func (w formerRow) read(r *reading, o *option) outcome {
@@ -72,6 +73,9 @@ func (w formerRow) read(r *reading, o *option) outcome {
 		return outcome{to: w.Argument}
 	case w.As != "":
 		return readers()[w.As](r, o)
+	}
+	if why := w.Apart[o.first()]; why != "" {
+		return unknown(why)
 	}
 	result := w.row.read(r, o)
 	if w.Sets != "" && result.verdict == "" {

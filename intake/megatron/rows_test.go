@@ -108,6 +108,20 @@ func TestFormer(t *testing.T) {
 	}
 }
 
+// TestFormerStages: a stage of DeepSpeed that is not the zero_stage of Megatron-LM of that
+// number is told as that, and not as no value of it.
+func TestFormerStages(t *testing.T) {
+	for stage, want := range map[string]string{"0": "so that it is not the zero_stage 0 of Megatron-LM", "2": "ZeRO 2 in Megatron-FSDP alone", "3": "ZeRO 3 in Megatron-FSDP alone", "7": "no value of constraints.layout.zero_stage"} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --bf16 --deepspeed --zero-stage "+stage)
+		told := func(f draft.Finding) bool {
+			return f.Name == "--zero-stage" && f.Verdict == draft.Unknown && strings.Contains(f.Why, want)
+		}
+		if !slices.ContainsFunc(d.Findings, told) {
+			t.Errorf("%s: %+v", stage, d.Findings)
+		}
+	}
+}
+
 // TestFormerWords: words of forks are read, and are none that a release takes.
 func TestFormerWords(t *testing.T) {
 	for name, w := range rows() {
