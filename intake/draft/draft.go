@@ -7,6 +7,7 @@
 package draft
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -240,8 +241,25 @@ func (d *Draft) Find(f Finding) {
 var words = strings.NewReplacer("-", "_", ".", "_")
 
 // IsSecret reports whether a setting, by its name, is what the language would take
-// for a secret in a variable.
-func IsSecret(name, value string) bool { return lang.IsSecret(words.Replace(name), value) }
+// for a secret in a variable, and no name of a field.
+func IsSecret(name, value string) bool {
+	return lang.IsSecret(words.Replace(name), value) && !namesField(name, value)
+}
+
+var (
+	key    = regexp.MustCompile(`[-_.]keys?$`)
+	opens  = regexp.MustCompile(`(api|access|account|auth|license|private|ssh|wandb)[-_.]?keys?$`)
+	aField = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+)
+
+// longestField is of the name of one; a secret of letters alone would have more.
+const longestField = 20
+
+// namesField reports whether an option or a key of a file names a field of the data, as slime's
+// --label-key does.
+func namesField(name, value string) bool {
+	return key.MatchString(name) && !opens.MatchString(name) && len(value) <= longestField && aField.MatchString(value)
+}
 
 // NoSecrets is why a secret is not taken over.
 const NoSecrets = "a secret, which no job holds; slurm.env_file names a file on the cluster that has it"
