@@ -164,8 +164,16 @@ func TestWarnings(t *testing.T) {
 			p.Run.Checkpoints = &plan.Checkpoints{Given: "auto", IntervalSteps: 10000, IntervalSeconds: 360000}
 		}, "", ""},
 		{"saved all the time", func(_ *job.Job, p *plan.Plan) {
-			p.Run.Checkpoints = &plan.Checkpoints{Given: "steps", IntervalSteps: 2, IntervalSeconds: 20}
-		}, "frequent-checkpoints", "saves 5000 times"},
+			p.Run.Checkpoints = &plan.Checkpoints{Given: "steps", IntervalSteps: 2, IntervalSeconds: 20, SaveSeconds: 60}
+		}, "frequent-checkpoints", "saves 5000 times. A save of a large model takes about a minute."},
+		{"saved all the time, and fast", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Time, j.Cluster.Storage.Bandwidth = 0, 1e12
+			p.Run.Checkpoints = &plan.Checkpoints{Given: "steps", IntervalSteps: 2, IntervalSeconds: 20, SaveSeconds: 0.2}
+		}, "no-time-limit", ""},
+		{"saved too slowly for its interval", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Time, j.Cluster.Storage.Bandwidth = 0, 1e9
+			p.Run.Checkpoints = &plan.Checkpoints{Given: "time", IntervalSteps: 60, IntervalSeconds: 600, SaveSeconds: 1200}
+		}, "frequent-checkpoints no-time-limit", "saves 166 times. By cluster.storage a save takes 20 minutes."},
 		{"full", func(_ *job.Job, p *plan.Plan) { p.Memory.Peak.DeviceRangeBytes[1] = 80 * units.GiB }, "memory-reaches-gpu", `memory_headroom = "7%"`},
 		{"full with headroom", func(j *job.Job, p *plan.Plan) {
 			p.Memory.Peak.DeviceRangeBytes[1] = 81 * units.GiB

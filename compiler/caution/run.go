@@ -179,8 +179,12 @@ func (w *warner) interval() {
 		w.warn(SparseCheckpoints, path, "%s, and the run is %s, %s: only its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, units.Count(r.Steps, "step"), span(r.Seconds))
 	case window > 0 && c.IntervalSeconds > window && r.Jobs > 1:
 		w.warn(SparseCheckpoints, path, "%s, and one submission trains %s: nothing but its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, span(window))
-	case c.IntervalSeconds < goodput.SaveSeconds() && r.Steps/c.IntervalSteps > manySaves:
-		w.warn(FrequentCheckpoints, path, "%s, and the run saves %d times. A save of a large model takes about a minute. Use a longer interval, or \"auto\".", every, r.Steps/c.IntervalSteps)
+	case c.IntervalSeconds < c.SaveSeconds && r.Steps/c.IntervalSteps > manySaves:
+		save := "A save of a large model takes about a minute"
+		if w.job.Cluster.Storage.Bandwidth > 0 {
+			save = fmt.Sprintf("By cluster.storage a save takes %s", span(c.SaveSeconds))
+		}
+		w.warn(FrequentCheckpoints, path, "%s, and the run saves %d times. %s. Use a longer interval, or \"auto\".", every, r.Steps/c.IntervalSteps, save)
 	}
 }
 

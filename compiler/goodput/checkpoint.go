@@ -38,10 +38,6 @@ var savingData string
 
 var savings = facts.One[saving]("goodput: data/checkpoint.json", savingData)
 
-// SaveSeconds is how long training stands still for a save where nothing is known
-// of the storage.
-func SaveSeconds() units.Seconds { return units.Seconds(savings.SaveSeconds) }
-
 // Checkpoints says how often a run of a predicted step saves, in steps and in
 // time; nil when it saves nothing. It is decided here for all backends: each
 // emits the same interval, in the unit that its framework counts.
