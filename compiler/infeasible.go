@@ -209,7 +209,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 	case search.IDGPUHours, search.IDCost:
 		list = append(list, halfNodes(ctx, j, t)...)
 	default:
-		list = append(append(list, fewerNodes(ctx, j, t)...), moreNodes(ctx, j, t)...)
+		list = append(append(list, fewerNodes(ctx, j, t)...), moreNodes(ctx, j, t, o)...)
 	}
 	if len(list) == 0 {
 		list = append(list, together(ctx, j, t)...)
@@ -221,7 +221,11 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 // step is asked for where a limit on it has to be told: the rule of choice may prefer one that
 // takes a little longer.
 func fits(ctx context.Context, j *job.Job, t *target.Target, shortest bool) *search.Candidate {
-	o := outcome(ctx, j, t)
+	return chosen(outcome(ctx, j, t), shortest)
+}
+
+// chosen is the best layout of what was found, or the shortest; nil if there is none.
+func chosen(o *search.Outcome, shortest bool) *search.Candidate {
 	if o == nil || len(o.Best) == 0 {
 		return nil
 	}

@@ -19,6 +19,7 @@ const (
 	otherBatch  = 0.1  // by which a batch may differ
 	worthSaving = 0.1  // of the GPU time
 	mostFewer   = 3    // numbers of nodes below that are tried
+	mostNoGain  = 2    // doublings in a row that bring the nearest layout no nearer
 )
 
 // divides reports whether some nodes can share the batch evenly whatever powers
@@ -133,8 +134,8 @@ func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 }
 
 // moreNodes finds how many nodes it takes.
-func moreNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
-	n, best := enoughNodes(ctx, j, t)
+func moreNodes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
+	n, best := enoughNodes(ctx, j, t, o)
 	if best == nil {
 		return nil
 	}
@@ -142,20 +143,29 @@ func moreNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 }
 
 // enoughNodes finds how many nodes it takes, and the best layout there, nil for none: it doubles
-// them until the job fits and then halves the distance to the largest number that did not, among
-// those that divide the batch, if there are any. Nodes without a network cannot be more
-// than one.
-func enoughNodes(ctx context.Context, j *job.Job, t *target.Target) (int, *search.Candidate) {
+// them until the job fits, or more of them bring it no nearer to that, and then halves the
+// distance to the largest number that did not, among those that divide the batch, if there are
+// any. Nodes without a network cannot be more than one. What was found on the job's own nodes is
+// given, nil for nothing.
+func enoughNodes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome) (int, *search.Candidate) {
 	if j.Cluster.Network.Kind == "" {
 		return 0, nil
 	}
-	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
-	best := fits(ctx, withNodes(j, high), t, false)
-	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = fits(ctx, withNodes(j, high), t, false) {
-		low, high = high, 2*high
-	}
-	if best == nil {
-		return 0, nil
+	low, high := 0, j.Cluster.Nodes
+	var best *search.Candidate
+	for without := 0; best == nil; {
+		if low, high = high, 2*high; high > mostNodes*j.Cluster.Nodes || without == mostNoGain {
+			return 0, nil
+		}
+		next := outcome(ctx, withNodes(j, high), t)
+		if best = chosen(next, false); best != nil {
+			break
+		}
+		if nearer(next, o) {
+			without, o = 0, next
+		} else {
+			without++
+		}
 	}
 	between := dividing(j, low, high)
 	for len(between) > 0 {
@@ -167,6 +177,18 @@ func enoughNodes(ctx context.Context, j *job.Job, t *target.Target) (int, *searc
 		}
 	}
 	return high, best
+}
+
+// nearer reports whether the nearest layout of one search is nearer to what it fails than that of
+// another. What is legal at all is nearer than what is not.
+func nearer(a, b *search.Outcome) bool {
+	switch {
+	case a == nil || len(a.Nearest) == 0:
+		return false
+	case b == nil || len(b.Nearest) == 0:
+		return true
+	}
+	return a.Nearest[0].Nearer(&b.Nearest[0])
 }
 
 // dividing lists the numbers of nodes between two that divide the batch; all where

@@ -1,11 +1,15 @@
 package compiler
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 func onNodes(nodes, batch int) *job.Job {
@@ -104,6 +108,58 @@ func TestLeft(t *testing.T) {
 		l := plan.Layout{DataParallelShard: c.shard, DataParallelReplicate: c.replicate}
 		if got := left(onNodes(c.nodes, c.batch), &l); got != c.want {
 			t.Errorf("%d nodes, batch %d over %d x %d: %d is left, want %d", c.nodes, c.batch, c.replicate, c.shard, got, c.want)
+		}
+	}
+}
+
+// TestEnoughNodes: nodes are doubled as long as that brings the nearest layout nearer, and
+// sizes beyond are not searched: of a job that is illegal on any, and of one whose utilisation
+// falls with them.
+func TestEnoughNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		illegal bool
+		mfu     float64
+		memory  units.Bytes
+		fits    bool
+		asked   []int
+	}{
+		"illegal": {illegal: true, memory: 80 * units.GiB, asked: []int{2, 4}},
+		"slow":    {mfu: 0.99, memory: 80 * units.GiB, asked: []int{2, 4}},
+		"memory":  {memory: 7 * units.GiB, fits: true, asked: []int{2, 4, 8, 6, 5}},
+	} {
+		j := &job.Job{Name: "j", Backend: job.Backend{Kind: "test", Version: "1"}, Sources: job.Sources{},
+			Model: job.Model{Name: "m", Architecture: "llama", Layers: 2, HiddenSize: 4096, FFNHiddenSize: 14336, Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128},
+				VocabSize: 32000, SequenceLength: 1024, MaxPositions: 1024, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5},
+				PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 500000}},
+			Cluster: job.Cluster{Name: "c", Nodes: 1, GPUsPerNode: 1, HostMemory: units.TiB, NVLink: job.NVLink{Domain: 1},
+				GPU: job.GPU{Name: "a100_80gb", Catalog: "a100_80gb", Memory: c.memory, TorchMemory: c.memory, MemoryBandwidth: 2e12, ComputeCapability: "8.0", SMs: 108,
+					PeakFLOPS: job.PeakFLOPS{BF16: 312e12, FP16: 312e12, TF32: 156e12, FP32: 19.5e12}},
+				Network: job.Network{Kind: "infiniband", NICsPerNode: 1, Bandwidth: 25e9, Latency: 5e-6, Rails: 1, Oversubscription: 1}},
+			Training: job.Training{GlobalBatchSize: 840, Steps: 1000, Tokens: 840 * 1024 * 1000, Precision: "bf16",
+				Optimizer: job.Optimizer{Kind: "adamw", LearningRate: 1e-4, Beta1: 0.9, Beta2: 0.95, Epsilon: 1e-8}},
+			Constraints: job.Constraints{Objective: "throughput", MaxOOMProbability: job.OOMProbability{Start: job.Some(1.0), Run: job.Some(1.0)}}}
+		if c.mfu > 0 {
+			j.Constraints.MinMFU = job.Some(c.mfu)
+		}
+		r := runtimes.Whole()
+		r.Calibration.Memory = ""
+		var asked []int
+		small := &target.Target{Backend: "test", Version: "1", Runtime: r, ZeroStages: []int{1}, Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}}},
+			DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}, Schedules: []plan.Schedule{plan.Schedule1F1B},
+			Rules: []target.Rule{{ID: "never", Mesh: true, Breaks: func(*target.Facts) bool { return c.illegal }}},
+			Refuses: func(j *job.Job) bool {
+				asked = append(asked, j.Cluster.Nodes)
+				return false
+			},
+			Resolve: func(_ *job.Job, _ *plan.Layout, x *plan.Execution) {
+				*x = plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1, CUDAGraphs: "none", ZeroHPZPartition: 1}
+			},
+			PaddedVocab: func(m *job.Model, _ int) int { return m.VocabSize }}
+		o := outcome(context.Background(), j, small)
+		asked = nil
+		n, best := enoughNodes(context.Background(), j, small, o)
+		if best != nil != c.fits || !slices.Equal(asked, c.asked) {
+			t.Errorf("%s: on %d nodes %v, asked of %v, want %v", name, n, best != nil, asked, c.asked)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	timed := slices.ContainsFunc(all, func(c change) bool { return c.timed })
 	best := fits(ctx, with(all), t, timed)
 	if best == nil {
-		if nodes, best = enoughNodes(ctx, with(all), t); best != nil {
+		if nodes, best = enoughNodes(ctx, with(all), t, nil); best != nil {
 			all = allChanges(withNodes(j, nodes), t)
 		} else {
 			nodes = j.Cluster.Nodes

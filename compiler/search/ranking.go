@@ -66,6 +66,14 @@ func nearer(a, b *Candidate) bool {
 	return earlier(a, b)
 }
 
+// Nearer reports whether a miss is nearer to its limit than another one, whatever their jobs.
+func (c *Candidate) Nearer(than *Candidate) bool {
+	if x, y := c.shortage(), than.shortage(); x != y {
+		return x < y
+	}
+	return c.missing < than.missing
+}
+
 // shortage is 2 where the GPU's memory is short, 1 where the node's is.
 func (c *Candidate) shortage() int {
 	switch c.broken {
