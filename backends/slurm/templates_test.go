@@ -36,7 +36,7 @@ func TestTemplates(t *testing.T) {
 	checkShell(t, "llama3-70b.sbatch", []byte(got))
 	for _, want := range []string{
 		"# Begin of sbatch_header, from a template of the site (sbatch_header.tmpl).\n#SBATCH --licenses=scratch\n#SBATCH --mail-type=END --mail-user=\"of llama3-70b\"\n# Tensor parallel: 4\n# End of sbatch_header.\n",
-		"export DATA=/data\nreport --note='two words; $(touch pwned)' --gpus=0\n# End of before_launch.\ntrap - ERR\nown_rules\n\nlaunch=(bash",
+		"export DATA=/data\nreport --note='two words; $(touch pwned)' --gpus=0\n# End of before_launch.\ntrap - ERR EXIT\nown_rules\n\nlaunch=(bash",
 		"# Begin of after_launch, from a template of the site (after_launch.tmpl).\nreport --status=\"$status\"\n# End of after_launch.\n) || printf",
 	} {
 		if !strings.Contains(got, want) {

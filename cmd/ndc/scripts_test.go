@@ -320,6 +320,22 @@ func TestStrictSetup(t *testing.T) {
 	}
 }
 
+// TestUserLinesThatExit: a line of the user that ends the script, with success too, fails the job,
+// and the log says whose line it was: nothing was trained.
+func TestUserLinesThatExit(t *testing.T) {
+	for setup, want := range map[string]string{`["[[ -n $NOTHING ]] || exit 0"]`: "slurm.setup ended this script with status 0", `["exit 7"]`: "slurm.setup ended this script with status 7", `["set -e", "false"]`: "slurm.setup ended this script with status 1"} {
+		s := newSite(t, "megatron", setup)
+		if code, log := s.start(t, 100, nil); code == 0 || s.read("trained") != "" || !strings.Contains(log, want) {
+			t.Errorf("%s: exit code %d, trained %q; want %q:\n%s", setup, code, s.read("trained"), want, log)
+		}
+	}
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "secrets", "[[ -n $NOTHING ]] || exit 0\n")
+	if code, log := s.start(t, 100, nil); code == 0 || s.read("trained") != "" || !strings.Contains(log, "env_file ended this script with status 0") {
+		t.Errorf("env_file: exit code %d, trained %q:\n%s", code, s.read("trained"), log)
+	}
+}
+
 // artifacts are the files that plan.json lists.
 func (s *site) artifacts(t *testing.T) []string {
 	t.Helper()
