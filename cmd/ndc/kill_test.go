@@ -41,9 +41,15 @@ type victim struct {
 	done    map[string]string   // the output folder after the command, undisturbed
 }
 
-// victims are a first build, a build that changes some files, keeps some and
-// removes others, and a clean.
-func victims(t *testing.T) map[string]*victim {
+// victims are the commands: a first build, a build that changes some files, keeps
+// some and removes others, and a clean.
+var victims = map[string][]string{
+	"first build":   {"build", "tiny.hcl"},
+	"another build": {"build", "changed.hcl"},
+	"clean":         {"clean", "folder"},
+}
+
+func newVictim(t *testing.T, name string) *victim {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("ends many processes, which -short leaves out")
@@ -68,20 +74,13 @@ func victims(t *testing.T) map[string]*victim {
 			t.Fatal(err)
 		}
 	}
-	list := map[string]*victim{
-		"first build":   {command: []string{"build", "tiny.hcl"}},
-		"another build": {command: []string{"build", "changed.hcl"}},
-		"clean":         {command: []string{"clean", "folder"}},
+	v := &victim{dir: dir, command: victims[name]}
+	if name != "first build" {
+		v.start = v.after(t, nil, "build", "tiny.hcl")
 	}
-	for name, v := range list {
-		v.dir = dir
-		if name != "first build" {
-			v.start = v.after(t, nil, "build", "tiny.hcl")
-		}
-		v.done = v.after(t, v.start, v.command...)
-		v.legal = []map[string]string{v.start, v.done, v.after(t, v.start, "build", "other.hcl")}
-	}
-	return list
+	v.done = v.after(t, v.start, v.command...)
+	v.legal = []map[string]string{v.start, v.done, v.after(t, v.start, "build", "other.hcl")}
+	return v
 }
 
 // ndc runs a command in the victim's folder to its end.
@@ -150,8 +149,10 @@ func (v *victim) ended(t *testing.T, out string, at int, signal syscall.Signal) 
 // same command again ends with the bytes of an undisturbed one, and so does
 // the build of another job.
 func TestKilledBuild(t *testing.T) {
-	for name, v := range victims(t) {
+	t.Parallel() // one process runs at a time
+	for name := range victims {
 		t.Run(name, func(t *testing.T) {
+			v := newVictim(t, name)
 			kills, mixed := map[string]int{}, map[string]int{}
 			for at := 1; ; at += everyKill(31) {
 				out := plant(t, v.start)
@@ -234,7 +235,7 @@ func starts(t *testing.T, files map[string]string, script string) bool {
 // TestScriptsStart shows that the scripts of a whole folder would start, and
 // that the marker is what stops them.
 func TestScriptsStart(t *testing.T) {
-	v := victims(t)["clean"]
+	v := newVictim(t, "clean")
 	for _, backend := range []string{"megatron", "torchtitan", "deepspeed"} {
 		files := below(v.start, "tiny/"+backend)
 		for _, script := range []string{"launch.sh", "tiny.sbatch"} {
@@ -281,7 +282,8 @@ func (v *victim) recovers(t *testing.T, out, where string) {
 // TestInterrupted sends signals at the same calls: the files are all old or
 // all new, nothing else is left, and the exit code says which signal it was.
 func TestInterrupted(t *testing.T) {
-	v := victims(t)["another build"]
+	t.Parallel() // as above
+	v := newVictim(t, "another build")
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		if ignored(signal) {
 			continue // as under nohup, which ndc must not undo
@@ -320,7 +322,7 @@ func ignored(s syscall.Signal) bool { return signal.Ignored(s) }
 // TestCrash ends the program in Go's own way, which must not look like a job
 // without a feasible plan.
 func TestCrash(t *testing.T) {
-	v := victims(t)["first build"]
+	v := newVictim(t, "first build")
 	got := v.ended(t, plant(t, nil), 20, syscall.SIGQUIT)
 	if got.Call == "" || !got.Status.Signaled() || got.Status.Signal() != syscall.SIGABRT {
 		t.Errorf("SIGQUIT at %q ends with %v", got.Call, got.Status)
@@ -330,7 +332,7 @@ func TestCrash(t *testing.T) {
 // TestTogether makes two builds of different jobs into one folder at once:
 // both end well, and the files are those of one of them.
 func TestTogether(t *testing.T) {
-	v := victims(t)["another build"]
+	v := newVictim(t, "another build")
 	trials := 10
 	if everyKill(2) == 1 {
 		trials = 200

@@ -57,7 +57,7 @@ func (p *Program) trace(t *tracer) (Outcome, error) {
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	process, err := os.StartProcess(p.Path, p.Args, &os.ProcAttr{
-		Dir: p.Dir, Env: p.Env, Files: []*os.File{nil, p.Output, p.Output}, Sys: &syscall.SysProcAttr{Ptrace: true},
+		Dir: p.Dir, Env: p.Env, Files: []*os.File{nil, p.Output, p.Output}, Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true}, // a group to wait for
 	})
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
 		return Outcome{}, fmt.Errorf("%w: %w", ErrNotAllowed, err)
@@ -112,7 +112,7 @@ func (t *tracer) run() error {
 		}
 		for {
 			var err error
-			pid, err = syscall.Wait4(-1, &status, waitAll|waitOwnThread, nil)
+			pid, err = syscall.Wait4(-t.pid, &status, waitAll|waitOwnThread, nil)
 			if errors.Is(err, syscall.EINTR) {
 				continue
 			}
