@@ -357,6 +357,9 @@ func (in *intake) missing() string {
 				if framework != "" && slices.ContainsFunc(e.script.Documents, func(d shell.Document) bool { return d.Path.Text == value }) {
 					return fmt.Sprintf(" On line %d %s is started with the configuration %s, which the script writes with values that only a run knows: give that file as a run wrote it, too.", w.Line, framework, value)
 				}
+				if strings.Contains(value, "$(") { // of a folder that only a run knows
+					value = path.Base(value)
+				}
 				if framework != "" {
 					return fmt.Sprintf(" On line %d %s is started with the configuration %s: give that file, too.", w.Line, framework, value)
 				}

@@ -721,6 +721,7 @@ func TestTitanBatch(t *testing.T) {
 func TestMissing(t *testing.T) {
 	for script, want := range map[string]string{
 		"srun torchrun -m torchtitan.train --job.config_file ${C:-./llama3_8b.toml}":                                                          "TorchTitan is started with the configuration ./llama3_8b.toml:",
+		"here=$(cd \"$(dirname \"$0\")\" && pwd)\nsrun torchrun -m torchtitan.train --job.config_file \"$here/train.toml\"":                   "TorchTitan is started with the configuration train.toml:",
 		"deepspeed --num_gpus 8 train.py --deepspeed conf/z3.json --output_dir /o":                                                            "DeepSpeed is started with the configuration conf/z3.json:",
 		"torchrun train.py --deepspeed_config=conf/z3.json":                                                                                   "DeepSpeed is started with the configuration conf/z3.json:",
 		"srun torchrun -m torchtitan.train --module gpt_oss --config gpt_oss_20b --training.steps 9":                                          "On line 2 TorchTitan is started with the configuration gpt_oss_20b in Python: give what it prints",
