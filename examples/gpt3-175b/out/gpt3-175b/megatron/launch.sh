@@ -27,12 +27,14 @@ user_rules
 # shellcheck source=environment.sh
 . "$NDC_DIR/environment.sh"
 
-# slurm.setup of the job, verbatim. A line that fails is named in the log.
+# slurm.setup of the job, verbatim. A line that fails is named in the log, and one that ends this script with status 0 is no
+# success: nothing was started.
 user_rules
 trap 'printf "ndc: line %s of launch.sh, from slurm.setup, ended with status %s\n" "$LINENO" "$?" >&2' ERR
+trap 'set -- "$?"; printf "ndc: slurm.setup ended this script with status %s\n" "$1" >&2; exit "$(($1 == 0 ? 1 : $1))"' EXIT
 source /opt/venvs/megatron/bin/activate
 # End of slurm.setup.
-trap - ERR
+trap - ERR EXIT
 own_rules
 
 nodes=$(number "${NDC_NODES:-1}") || die "NDC_NODES is not a number"

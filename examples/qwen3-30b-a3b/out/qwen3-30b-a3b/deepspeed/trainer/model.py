@@ -42,8 +42,10 @@ def start(run):
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers() if buffer.dtype == torch.float32}
     if run.layout.mics:
         name_groups(model)
+    mpu = ulysses(model, run)
+    model.sequence_group = mpu and mpu.get_sequence_parallel_group()
     engine, *_ = deepspeed.initialize(model=model, model_parameters=parameter_groups(model, run),
-                                      config=run.deepspeed_config, mpu=ulysses(model, run))
+                                      config=run.deepspeed_config, mpu=mpu)
     untouched(getattr(engine.optimizer, "optimizer", engine.optimizer))
     restore(engine.module, buffers)
     if shared:
@@ -230,7 +232,7 @@ def forward(model, spec, input_ids, labels, position_ids, attention_mask=None):
         loss = sum(checkpoint(token_loss, model, spec, h, y, use_reentrant=False) for h, y in parts)
     loss = loss / labels.numel()
     model.language_loss = loss.detach()
-    return loss + router_loss(out.router_logits, spec.router, labels.shape[0]) if routed else loss
+    return loss + router_loss(out.router_logits, spec.router, labels.shape[0], model.sequence_group) if routed else loss
 
 
 def token_loss(model, spec, hidden, labels):
@@ -241,8 +243,9 @@ def token_loss(model, spec, hidden, labels):
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
 
 
-def router_loss(logits, router, sequences):
-    """The load-balancing loss and the z-loss over the local tokens, summed over the layers.
+def router_loss(logits, router, sequences, group=None):
+    """The load-balancing loss and the z-loss, summed over the layers. The ranks of a group have parts of the sequences, and the
+    mean of what they return is the loss of all.
 
     Balancing is Switch's (arXiv:2101.03961, eq. 4-6), experts x sum_i f_i P_i with the top-k choices counted in f:
     over all tokens of the micro-batch, or per sequence (arXiv:2405.04434, section 2.2.2)."""
@@ -251,18 +254,22 @@ def router_loss(logits, router, sequences):
         layer = layer.float()
         if router.balance != "none":
             groups = sequences if router.balance == "sequence_aux_loss" else 1
-            total = total + router.aux_coefficient * balance(layer.reshape(groups, -1, layer.shape[-1]), router.top_k)
+            total = total + router.aux_coefficient * balance(layer.reshape(groups, -1, layer.shape[-1]), router.top_k, group)
         if router.z_coefficient:
             total = total + router.z_coefficient * torch.logsumexp(layer, dim=-1).square().mean()
     return total
 
 
-def balance(logits, top_k):
-    """Logits of [groups, tokens, experts] to the mean balancing loss of the groups; 1 when balanced."""
+def balance(logits, top_k, group=None):
+    """Logits of [groups, tokens, experts] to the mean balancing loss of the groups; 1 when balanced. Shares, through which no
+    gradient flows, are those of whole sequences; the loss is linear in the probabilities, and the ranks' mean that of these."""
     probabilities = logits.softmax(dim=-1)
     experts = logits.shape[-1]
     chosen = F.one_hot(logits.topk(top_k, dim=-1).indices, experts).sum(dim=-2).to(logits.dtype)
     share = chosen.mean(dim=1) / top_k
+    if group is not None:
+        dist.all_reduce(share, group=group)
+        share /= dist.get_world_size(group)
     return (experts * (share * probabilities.mean(dim=1)).sum(dim=-1)).mean()
 
 
