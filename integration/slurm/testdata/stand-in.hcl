@@ -41,7 +41,7 @@ variable "launcher" {
 
 variable "hang_timeout" {
   type    = string
-  default = ""
+  default = null
 }
 
 variable "spare_nodes" {
