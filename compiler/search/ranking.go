@@ -1,6 +1,10 @@
 package search
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"cmp"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // ranking keeps the first few candidates in an order, best first. Adding
 // copies; once full it does not allocate.
@@ -57,21 +61,17 @@ func better(objective string) func(a, b *Candidate) bool {
 // suffices for some layout, it does not bind: those that fail another limit
 // come first, and those that fit on the GPU but not on its node next.
 func nearer(a, b *Candidate) bool {
-	if x, y := a.shortage(), b.shortage(); x != y {
-		return x < y
-	}
-	if a.missing != b.missing {
-		return a.missing < b.missing
+	if x := a.compareMiss(b); x != 0 {
+		return x < 0
 	}
 	return earlier(a, b)
 }
 
 // Nearer reports whether a miss is nearer to its limit than another one, whatever their jobs.
-func (c *Candidate) Nearer(than *Candidate) bool {
-	if x, y := c.shortage(), than.shortage(); x != y {
-		return x < y
-	}
-	return c.missing < than.missing
+func (c *Candidate) Nearer(than *Candidate) bool { return c.compareMiss(than) < 0 }
+
+func (c *Candidate) compareMiss(with *Candidate) int {
+	return cmp.Or(cmp.Compare(c.shortage(), with.shortage()), cmp.Compare(c.missing, with.missing))
 }
 
 // shortage is 2 where the GPU's memory is short, 1 where the node's is.

@@ -75,7 +75,9 @@ func (w *worker) tryVariants() verdict {
 	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable && !w.options.listed
 	v, best := outOfMemory, w.current
 	w.enough = w.enough[:0]
-	w.resolve(w.options.picks)
+	if len(w.variants) > 0 {
+		w.resolve(w.options.picks)
+	}
 	without := w.execution
 	for i := range w.variants {
 		set := &w.variants[i]
