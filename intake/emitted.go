@@ -49,49 +49,47 @@ func (in *intake) refused(text string, open []placeholder) bool {
 var clusters = []string{"dgx_h200", "dgx_b300"}
 
 // emitted are the files that ndc would write for a job, on the first cluster that
-// holds it where the job leaves that open; nil where it would write none.
-func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
+// holds it where the job leaves that open, and for the layout that comes nearest where
+// none does; nil where no layout is legal.
+func (in *intake) emitted(text string, open []placeholder) (files []backends.Artifact) {
 	for _, cluster := range clusters {
-		if files := in.emittedOn(text, open, cluster); files != nil {
-			return files
+		found, fits := in.emittedOn(text, open, cluster)
+		if files == nil || fits {
+			files = found
 		}
-		if !slices.ContainsFunc(open, func(p placeholder) bool { return p.name == "cluster" }) {
+		if fits || !slices.ContainsFunc(open, func(p placeholder) bool { return p.name == "cluster" }) {
 			break
 		}
 	}
-	return nil
+	return files
 }
 
-func (in *intake) emittedOn(text string, open []placeholder, cluster string) []backends.Artifact {
+func (in *intake) emittedOn(text string, open []placeholder, cluster string) (files []backends.Artifact, fits bool) {
 	j := in.loaded(text, open, cluster)
 	if j == nil {
-		return nil
+		return nil, false
 	}
 	b := emitter(j.Backend.Kind)
 	t, diags := b.Target(j)
 	if diags.HasErrors() {
-		return nil
+		return nil, false
 	}
 	p, err := compiler.Sketch(context.Background(), j, t)
-	if err != nil || !p.Feasible {
-		return nil
+	if err != nil || !p.HasLayout() {
+		return nil, false
 	}
-	files, _ := b.Emit(j, p)
-	return files
+	files, _ = b.Emit(j, p)
+	return files, p.Feasible
 }
 
 // stand is a value for a variable that the user will set, good enough to see
 // what ndc would emit.
 func (in *intake) stand(name, cluster string) string {
-	d, layout := in.d, "constraints.layout."
-	size := func(axis string) int64 { return max(d.Int(layout+axis), 1) }
 	switch name {
 	case "cluster":
 		return cluster
 	case "nodes":
-		pipeline := size("pipeline_parallel")
-		gpus := max(size("tensor_parallel")*size("context_parallel"), size("expert_parallel")*size("expert_tensor_parallel")) * pipeline
-		return strconv.FormatInt((gpus+7)/8, 10)
+		return strconv.FormatInt((in.ranks()+7)/8, 10)
 	case "precision":
 		return "bf16"
 	case "learning_rate":
@@ -123,6 +121,37 @@ func (in *intake) plainly(text func() string) string {
 	return text()
 }
 
+// sized is a text of the job on as many GPUs as its layout takes, of a usual cluster.
+func (in *intake) sized(text func() string) string {
+	gpus := in.ranks()
+	node := int64(8)
+	for gpus%node != 0 {
+		node /= 2
+	}
+	for path, value := range map[string]any{"cluster.base": draft.Expression("catalog.cluster." + clusters[0]), "cluster.nodes": gpus / node, "cluster.gpus_per_node": node} {
+		said, ok := in.d.Get(path)
+		in.d.Set(path, value, draft.Place{})
+		defer func() {
+			in.d.Remove(path)
+			if ok {
+				in.d.Set(path, said.Value, said.Place)
+			}
+		}()
+	}
+	return text()
+}
+
+// ranks are the GPUs that the layout takes, as far as it is known.
+func (in *intake) ranks() int64 {
+	size := func(path string) int64 { return max(in.d.Int(path), 1) }
+	axis := func(name string) int64 { return size("constraints.layout." + name) }
+	data := axis("data_parallel_replicate") * axis("data_parallel_shard")
+	if in.d.Int("constraints.layout.data_parallel_shard") == 0 && in.d.Int("constraints.layout.micro_batches") > 0 {
+		data = max(data, in.d.Int("training.global_batch_size")/(axis("micro_batch_size")*axis("micro_batches")))
+	}
+	return max(axis("tensor_parallel")*axis("context_parallel")*data, axis("expert_parallel")*axis("expert_tensor_parallel")) * axis("pipeline_parallel")
+}
+
 // configured takes back what the configuration that ndc emits says too.
 func (in *intake) configured(emitted backends.Artifact) bool {
 	f := File{Name: emitted.Path, Content: emitted.Content}
@@ -143,7 +172,11 @@ func (in *intake) usual(text func() string, open []placeholder) {
 	if in.launch != megatron.Kind && in.own == "" || in.d.Int("cluster.nodes") > largest {
 		return
 	}
-	for _, f := range in.emitted(in.plainly(text), open) {
+	files := in.emitted(in.plainly(text), open)
+	if files == nil { // it has no layout on the GPUs that were named
+		files = in.emitted(in.plainly(func() string { return in.sized(text) }), open)
+	}
+	for _, f := range files {
 		if in.configured(f) || !strings.HasSuffix(f.Path, "launch.sh") {
 			continue
 		}

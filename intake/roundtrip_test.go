@@ -102,6 +102,26 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestOwnOptions: what ndc emits by itself is not passed on, whether the cluster is
+// named or not, has as many GPUs as the layout takes, or memory for it.
+func TestOwnOptions(t *testing.T) {
+	for _, at := range []string{"tiny/megatron", "tiny/torchtitan", "tiny/deepspeed", "hsdp/torchtitan", "llama3-70b/megatron", "llama3-70b/deepspeed", "llama3-8b-continued/deepspeed"} {
+		name, kind, _ := strings.Cut(at, "/")
+		for _, o := range []Options{{}, {Cluster: "single_gpu", Nodes: 1}, {Cluster: "dgx_a100", Nodes: 3}, {Cluster: "leonardo"}} {
+			o.Job = name
+			r, diags := Import(emittedIn(t, filepath.Join("../examples", name, "out", name, kind)), o)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			for _, f := range r.Findings {
+				if f.Verdict == "passed on" {
+					t.Errorf("%s on %q: %s: %s %s: %s", at, o.Cluster, f.Verdict, f.Name, f.Value, f.Why)
+				}
+			}
+		}
+	}
+}
+
 // TestStart: a job that starts from a checkpoint comes back as one, though its launch
 // loads the run's own checkpoints as soon as there are some.
 func TestStart(t *testing.T) {
