@@ -96,6 +96,10 @@ type intake struct {
 // A launch of Megatron-LM whose release nobody names is for the newest of those that
 // know the most of its options and build its model.
 func Import(files []File, o Options) (*Result, diag.List) {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Content = plain(files[i].Content)
+	}
 	best, diags := importAs(files, o)
 	if best == nil || !best.unbuilt || o.Version != "" {
 		return best, diags
@@ -108,6 +112,12 @@ func Import(files []File, o Options) (*Result, diag.List) {
 		}
 	}
 	return best, diags
+}
+
+// plain is a text as it was before an editor or git gave it a byte order mark or
+// Windows' ends of lines.
+func plain(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
 }
 
 // unread counts the settings that are not understood.

@@ -122,6 +122,29 @@ func TestOwnOptions(t *testing.T) {
 	}
 }
 
+// TestWindows: a byte order mark and Windows' ends of lines change nothing, also in what
+// ndc wrote itself, which names its release.
+func TestWindows(t *testing.T) {
+	for _, at := range []string{"llama3-8b/megatron", "hsdp/torchtitan", "tiny/deepspeed"} {
+		name, kind, _ := strings.Cut(at, "/")
+		all := emittedIn(t, filepath.Join("../examples", name, "out", name, kind))
+		want, diags := Import(all, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for i := range all {
+			all[i].Content = append([]byte("\ufeff"), bytes.ReplaceAll(all[i].Content, []byte("\n"), []byte("\r\n"))...)
+		}
+		got, diags := Import(all, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if d := cmp.Diff(string(want.Job), string(got.Job)) + cmp.Diff(want.Findings, got.Findings); d != "" {
+			t.Errorf("%s (-before +after):\n%s", at, d)
+		}
+	}
+}
+
 // TestStart: a job that starts from a checkpoint comes back as one, though its launch
 // loads the run's own checkpoints as soon as there are some.
 func TestStart(t *testing.T) {
