@@ -104,6 +104,10 @@ func (s *script) text() bool {
 	return true
 }
 
+// substitution is what the parser says of what stands in ${…}, into which bash looks
+// when it comes to it, and goes on behind the command. Without its end all is in it.
+var substitution = regexp.MustCompile(`parameter expansion operators?(: [^"]|$)|parameter expansion flags|nested parameter expansion|invalid parameter name`)
+
 // read parses the script.
 func (s *script) read() bool {
 	p, err := shell.Parse(s.src)
@@ -118,6 +122,10 @@ func (s *script) read() bool {
 	if bad, ok := err.(syntax.ParseError); ok {
 		offset := min(int(bad.Pos.Offset()), len(s.src))
 		at, err = s.span(offset, offset+1), fmt.Errorf("%s", bad.Text)
+	}
+	if substitution.MatchString(err.Error()) {
+		s.report(Syntax, at, fmt.Sprintf("bash takes it for a bad substitution: %s. The command is not run, and the script goes on without it where set -e does not end it. What follows was not looked at.", err))
+		return false
 	}
 	s.report(Syntax, at, fmt.Sprintf("bash cannot read the script: %s. Nothing after this place runs.", err))
 	return false

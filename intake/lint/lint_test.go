@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -166,5 +167,23 @@ func TestByteOrderMark(t *testing.T) {
 	found := Check("run.sh", []byte("\ufeff#!/bin/bash\n#SBATCH --nodes=2\nsrun hostname\n#SBATCH --time=1\n"), Options{})
 	if len(found) != 2 || found[0].ID != NoShebang || !strings.Contains(found[0].Detail, "byte order mark") || found[1].ID != LateDirective || found[1].Range.Start.Line != 4 {
 		t.Errorf("found:\n%s", spell(found))
+	}
+}
+
+// TestSubstitution: what bash refuses in ${…} ends a command and no script, as bash says.
+func TestSubstitution(t *testing.T) {
+	for word, goesOn := range map[string]bool{"${that NAME}": true, "${(f)x}": true, "${${x}}": true, "${#a b}": true, "${}": true, "${a!}": true, "${a": false, "${x:-b": false, "$(echo": false} {
+		text := "#!/bin/bash\necho " + word + "\necho after\n"
+		found := Check("run.sh", []byte(text), Options{})
+		if len(found) != 1 || found[0].ID != Syntax || strings.Contains(found[0].Detail, "bad substitution") != goesOn {
+			t.Errorf("%s: found:\n%s", word, spell(found))
+		}
+		if bash, err := exec.LookPath("bash"); err == nil {
+			c := exec.Command(bash)
+			c.Stdin = strings.NewReader(text)
+			if out, _ := c.Output(); strings.Contains(string(out), "after") != goesOn {
+				t.Errorf("%s: bash prints %q", word, out)
+			}
+		}
 	}
 }
