@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/catalog"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // measuredRow is what every row of testdata/measured has.

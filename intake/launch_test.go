@@ -13,6 +13,7 @@ import (
 
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/lang"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // TestJobsLoad: what a script gives is a job that the language takes, once its

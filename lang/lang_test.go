@@ -13,6 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // files makes a file system of NAME, CONTENT pairs.

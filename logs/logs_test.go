@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ndc-dev/ndc/tools/golden"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // TestGoldens reads logs of trainings on CPU ranks (integration/slurm's job with

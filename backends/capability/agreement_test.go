@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 var emitters = []backends.Backend{megatron.Backend{}, torchtitan.Backend{}, deepspeed.Backend{}}

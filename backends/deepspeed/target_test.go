@@ -18,6 +18,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 func TestVersions(t *testing.T) {

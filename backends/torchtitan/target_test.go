@@ -10,6 +10,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // broken lists the rules that a layout breaks.

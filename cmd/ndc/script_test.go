@@ -18,17 +18,20 @@ import (
 
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/tools/golden"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // TestMain lets scripts run this test binary as the command.
 func TestMain(m *testing.M) {
-	collectSeldom()
+	if os.Getenv("GOGC") == "" {
+		os.Setenv("GOGC", childGOGC)
+	}
 	testscript.Main(m, map[string]func(){"ndc": main})
 }
 
 // childGOGC is how seldom commands that tests start collect garbage. Most only start,
 // and do not collect at all then, which is a third of their time.
-const childGOGC = "400"
+const childGOGC = "1600"
 
 // TestScripts runs the command as a user does.
 func TestScripts(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/logs"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // engine is one that was measured.

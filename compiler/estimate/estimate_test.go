@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 	"pgregory.net/rapid"
 )
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/tools/runtimes"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // gpt is the layer that Korthikanti et al. 2022 (arXiv:2205.05198) derive

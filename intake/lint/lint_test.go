@@ -16,6 +16,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/tools/golden"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // spell writes findings as the examples hold them.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // here is a machine as it would be found.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 const megatronFile = "../../testdata/oracle/megatron.jsonl"

@@ -17,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // TestRoundTrip: what is written is what was meant, in the canonical format,

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"fmt"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 	"io/fs"
 	"os"
 	"path/filepath"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
 // measured is the folder of measured rows.
