@@ -79,7 +79,6 @@ type tracer struct {
 	at      int
 	signal  syscall.Signal
 	errno   syscall.Errno // of the call; 0: it gets the signal
-	failing int           // the thread whose call fails
 	started map[int]bool  // threads whose first stop has passed
 	outcome Outcome
 }
@@ -89,10 +88,9 @@ const (
 	waitOwnThread   = 0x20000000 // __WNOTHREAD: leave other tests' children alone
 	waitAll         = 0x40000000 // __WALL
 	ptraceExitKill  = 0x100000
+	ptraceFilter    = 0x80   // PTRACE_O_TRACESECCOMP
+	filterStop      = 7      // PTRACE_EVENT_SECCOMP
 	getCallInfo     = 0x420e // PTRACE_GET_SYSCALL_INFO
-	callEntry       = 1
-	callExit        = 2
-	callStop        = syscall.SIGTRAP | 0x80
 	followedThreads = syscall.PTRACE_O_TRACECLONE | syscall.PTRACE_O_TRACEFORK | syscall.PTRACE_O_TRACEVFORK
 )
 
@@ -101,13 +99,13 @@ func (t *tracer) run() error {
 	if _, err := syscall.Wait4(t.pid, &status, waitAll, nil); err != nil {
 		return err
 	}
-	if err := syscall.PtraceSetOptions(t.pid, syscall.PTRACE_O_TRACESYSGOOD|ptraceExitKill|followedThreads); err != nil {
+	if err := errors.Join(syscall.PtraceSetOptions(t.pid, ptraceFilter|ptraceExitKill|followedThreads), filter(t.pid)); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotAllowed, err)
 	}
 	t.started[t.pid] = true
 	pid, deliver := t.pid, 0
 	for {
-		if err := syscall.PtraceSyscall(pid, deliver); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := syscall.PtraceCont(pid, deliver); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
 		for {
@@ -138,7 +136,7 @@ func (t *tracer) run() error {
 func (t *tracer) stopped(pid int, status syscall.WaitStatus) (int, error) {
 	signal := status.StopSignal()
 	switch {
-	case signal == callStop:
+	case signal == syscall.SIGTRAP && status.TrapCause() == filterStop:
 		return 0, t.call(pid)
 	case signal == syscall.SIGTRAP && status.TrapCause() > 0:
 		return 0, nil // a thread was made
@@ -149,8 +147,8 @@ func (t *tracer) stopped(pid int, status syscall.WaitStatus) (int, error) {
 	return int(signal), nil
 }
 
-// callInfo is the head of struct ptrace_syscall_info, with the arguments of an
-// entry.
+// callInfo is the head of struct ptrace_syscall_info, with the arguments of a call
+// that the filter stops.
 type callInfo struct {
 	op        uint8
 	_         [3]uint8
@@ -161,33 +159,23 @@ type callInfo struct {
 	_         uint64
 }
 
-// call counts a system call on entry, and sends the signal when it is its turn.
+// call counts a system call before it is made, and sends the signal when it is its turn.
 func (t *tracer) call(pid int) error {
 	var info callInfo
 	_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, getCallInfo, uintptr(pid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
 	switch {
-	case errno == syscall.ESRCH:
+	case errno == syscall.ESRCH || errno == 0 && t.outcome.Call != "":
 		return nil
 	case errno != 0:
 		return fmt.Errorf("%w: %w", ErrNotAllowed, errno)
-	case info.op == callExit && pid == t.failing:
-		t.failing = 0
-		return answer(pid, t.errno)
-	case info.op != callEntry:
-		return nil
-	}
-	name, ok := calls[info.number]
-	if !ok || info.number == syscall.SYS_OPENAT && info.arguments[2]&syscall.O_CREAT == 0 || t.outcome.Call != "" {
-		return nil
 	}
 	t.outcome.Calls++
 	if t.outcome.Calls != t.at {
 		return nil
 	}
-	t.outcome.Call = name
+	t.outcome.Call = calls[info.number]
 	if t.errno != 0 {
-		t.failing = pid
-		return skip(pid)
+		return fail(pid, t.errno)
 	}
 	if err := syscall.Kill(t.pid, t.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
