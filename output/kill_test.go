@@ -99,7 +99,7 @@ func newKilling(t *testing.T, before []string, build string) *killing {
 		t.Skip("ends many processes, which -short leaves out")
 	}
 	after := slices.Concat(before, []string{build})
-	k := &killing{before: before, build: build, start: filepath.Join(t.TempDir(), "out"), kills: map[string]int{}}
+	k := &killing{before: before, build: build, start: filepath.Join(inMemory(t), "out"), kills: map[string]int{}}
 	for _, name := range before {
 		if err := buildNamed(k.start, name); err != nil {
 			t.Fatal(err)
@@ -188,11 +188,7 @@ func (k *killing) next(t *testing.T, out, name, where string) {
 // copied is a copy of an output folder, which may be missing.
 func copied(t *testing.T, out string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(dir, "out")
+	to := filepath.Join(inMemory(t), "out")
 	if _, err := os.Stat(out); errors.Is(err, os.ErrNotExist) {
 		return to
 	}
@@ -200,6 +196,22 @@ func copied(t *testing.T, out string) string {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// inMemory is a new folder in memory, where the system has such: it is the program that
+// ends here, not the machine, and hundreds of folders on a disk take most of the time.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ndc-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // TestFailingCalls lets each call that changes the disk fail, one a build. A
