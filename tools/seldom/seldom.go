@@ -9,13 +9,13 @@ import (
 	"runtime/debug"
 )
 
-// ballast is never touched, so it takes no memory, but counts as what lives: nothing is
+// Ballast is never touched, so it takes no memory, but counts as what lives: nothing is
 // collected before the heap has grown to three times of it.
-var ballast []byte
+var Ballast []byte
 
 func init() {
 	if os.Getenv("GOGC") == "" {
-		ballast = make([]byte, 64<<20)
+		Ballast = make([]byte, 64<<20)
 		debug.SetGCPercent(200)
 	}
 }
