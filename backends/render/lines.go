@@ -1,12 +1,5 @@
 package render
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"strings"
-)
-
 // LineJSON writes v as JSON for people who compare two versions of it line by
 // line: members of objects have lines of their own, and so have elements of
 // lists, but what is inside an element stays on its line, as lists of mere
@@ -16,78 +9,62 @@ func LineJSON(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := writeLines(&b, compact, ""); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	b, _ := appendLines(make([]byte, 0, len(compact)+len(compact)/2), compact, "\n")
+	return append(b, '\n'), nil
 }
 
-// writeLines writes a value, with indent before the lines that follow its first.
-func writeLines(b *bytes.Buffer, raw json.RawMessage, indent string) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	open, err := d.Token()
-	if err != nil {
-		return err
+// appendLines appends the value that compact JSON begins with and returns the rest. What
+// begins a line where the value stands is an end of line and its indent.
+func appendLines(b, text []byte, line string) (out, rest []byte) {
+	isObject := text[0] == '{'
+	if !isObject && text[0] != '[' || text[1] == '}' || text[0] == '[' && text[1] != '[' && text[1] != '{' { // nothing, or mere values
+		return appendSpaced(b, text)
 	}
-	if open != json.Delim('{') && (open != json.Delim('[') || !holdsMore(raw)) || !d.More() {
-		b.Write(spaced(raw))
-		return nil
+	inner := line + "  "
+	b, text = append(b, text[0]), text[1:]
+	for {
+		b = append(b, inner...)
+		if isObject {
+			b, text = appendSpaced(b, text)
+			b, text = append(b, ": "...), text[1:]
+			b, text = appendLines(b, text, inner)
+		} else {
+			b, text = appendSpaced(b, text)
+		}
+		end := text[0]
+		text = text[1:]
+		if end != ',' {
+			return append(append(b, line...), end), text
+		}
+		b = append(b, end)
 	}
-	inner := indent + "  "
-	b.WriteString(fmt.Sprint(open))
-	for separator := "\n"; d.More(); separator = ",\n" {
-		b.WriteString(separator + inner)
-		if open == json.Delim('{') {
-			name, err := d.Token()
-			if err != nil {
-				return err
-			}
-			key, err := marshal(name)
-			if err != nil {
-				return err
-			}
-			b.Write(append(key, ": "...))
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		if open == json.Delim('[') {
-			b.Write(spaced(value))
-		} else if err := writeLines(b, value, inner); err != nil {
-			return err
-		}
-	}
-	b.WriteString("\n" + indent + strings.NewReplacer("{", "}", "[", "]").Replace(fmt.Sprint(open)))
-	return nil
 }
 
-// holdsMore reports whether a list holds more than mere values.
-func holdsMore(list json.RawMessage) bool {
-	first := bytes.TrimLeft(list, "[")
-	return len(first) < len(list)-1 || len(first) > 0 && first[0] == '{'
-}
-
-// spaced adds a space behind the commas and colons of compact JSON.
-func spaced(compact []byte) []byte {
-	var out []byte
-	quoted := false
-	for i, c := range compact {
-		out = append(out, c)
+// appendSpaced appends the value that compact JSON begins with, with a space behind its
+// commas and colons, and returns the rest.
+func appendSpaced(b, text []byte) (out, rest []byte) {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
 		switch {
-		case c == '"' && !escaped(compact[:i]):
+		case quoted && c == '\\':
+			b = append(b, c)
+			i++
+			c = text[i]
+		case c == '"':
 			quoted = !quoted
-		case !quoted && (c == ',' || c == ':'):
-			out = append(out, ' ')
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == ':' || c == '}' || c == ']'):
+			return b, text[i:]
+		case c == '}' || c == ']':
+			depth--
+		}
+		b = append(b, c)
+		if !quoted && (c == ',' || c == ':') {
+			b = append(b, ' ')
 		}
 	}
-	return out
-}
-
-// escaped reports whether what follows text stands behind a backslash that
-// counts.
-func escaped(text []byte) bool {
-	return (len(text)-len(bytes.TrimRight(text, `\`)))%2 == 1
+	return b, nil
 }
