@@ -191,3 +191,31 @@ func TestProgramParses(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestMasks: GPT-2 takes masks of documents since transformers 4.52.1; other classes,
+// and GPT-2 without such masks, ask for no more than their class.
+func TestMasks(t *testing.T) {
+	gpt2 := func(j *job.Job) {
+		m := &j.Model
+		m.Architecture, m.TiedEmbeddings, m.MLPBias, m.Attention.Bias, m.Attention.KVHeads = "gpt", true, true, true, 4
+		m.Activation.Kind, m.Norm.Kind, m.PositionEmbedding = "gelu", "layernorm", job.PositionEmbedding{Kind: "learned"}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*job.Job)
+		want   string
+	}{
+		{"llama", func(j *job.Job) { j.Training.Data.DocumentMask = true }, "4.45.0"},
+		{"gpt2", gpt2, "4.45.0"},
+		{"gpt2, masked", func(j *job.Job) { gpt2(j); j.Training.Data.DocumentMask = true }, "4.52.1"},
+		{"gpt2, positions restart", func(j *job.Job) { gpt2(j); j.Training.Data.ResetPositionIDs = true }, "4.52.1"},
+	} {
+		j := tinyLlama(2)
+		c.change(j)
+		for _, f := range emit(t, j, planFor(t, j, func(*plan.Layout) {})) {
+			if want := "\"transformers\": {\n      \"minimum\": \"" + c.want + "\""; f.Path == "run.json" && !strings.Contains(string(f.Content), want) {
+				t.Errorf("%s does not ask for transformers %s:\n%s", c.name, c.want, f.Content)
+			}
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 type family struct {
 	modelType    string // "model_type" of its config.json
 	transformers number // first release of transformers that has the class
+	masks        number // first one whose class takes a mask of queries and keys; the zero value where it always did
 
 	sdpa         bool     // torch's scaled dot product attention computes it in full
 	autoTP       bool     // AutoTP cuts it
@@ -66,7 +67,7 @@ var families = map[string]*family{
 		activations: []string{"geglu"}, normalization: "rmsnorm", positions: "rope", config: gemma2Config,
 	},
 	"gpt": {
-		modelType: "gpt2", transformers: number{4, 45, 0}, sdpa: true, dropout: true, biases: biasesAll,
+		modelType: "gpt2", transformers: number{4, 45, 0}, masks: number{4, 52, 1}, sdpa: true, dropout: true, biases: biasesAll,
 		activations: []string{"gelu"}, normalization: "layernorm", positions: "learned", config: gpt2Config,
 	},
 	"gpt_rope": {

@@ -248,6 +248,9 @@ func (e *emitter) requires(config render.Object) render.Object {
 	if l.ContextParallel > 1 {
 		newer(transformersUlysses)
 	}
+	if d := &e.job.Training.Data; d.DocumentMask || d.ResetPositionIDs {
+		newer(e.family.masks)
+	}
 	transformers := render.Object{{Key: "minimum", Value: minimum.String()}, {Key: "before", Value: before}, {Key: "why", Value: why}}
 	return render.Object{{Key: "deepspeed", Value: wanted}, {Key: "transformers", Value: transformers}}
 }
