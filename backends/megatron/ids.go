@@ -83,6 +83,8 @@ const (
 	RuleExperts diag.ID = "megatron-experts-not-divisible"
 	// RuleExpertMesh: the expert mesh does not fill the ranks of a stage.
 	RuleExpertMesh diag.ID = "megatron-expert-mesh"
+	// RuleExpertGradients: gradients of experts are reduced over the group of the dense layers.
+	RuleExpertGradients diag.ID = "megatron-expert-gradients"
 	// RuleExpertBias: experts with biases need expert_tensor_parallel 1.
 	RuleExpertBias diag.ID = "megatron-expert-bias"
 	// RuleZeroStage: zero_stage, sharding group and fully_sharded do not agree.

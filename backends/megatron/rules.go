@@ -13,7 +13,7 @@ import (
 // of Megatron-LM: arguments.py (megatron/training), transformer_config.py
 // (megatron/core/transformer), parallel_state.py and schedules.py.
 func (v *version) rules() []target.Rule {
-	return slices.Concat(v.tensorRules(), contextRules, expertRules, stateRules, pipelineRules,
+	return slices.Concat(v.tensorRules(), contextRules, expertRules, v.gradientRules(), stateRules, pipelineRules,
 		recomputeRules, v.predictionRules(), precisionRules, v.gatherRules(), hybridRules, v.execution().Conflicts(), v.optimizerRules())
 }
 
@@ -128,6 +128,19 @@ var expertRules = []target.Rule{
 	{ID: RuleExpertBias, Mesh: true, Reason: "experts with biases need expert_tensor_parallel = 1", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.MoE != nil && f.Job.Model.MLPBias && f.Layout.ExpertTensorParallel > 1
 	}},
+}
+
+// gradientRules: releases before 0.19 tell experts from dense layers by expert_parallel alone
+// (tensor_parallel/layers.py and extensions/transformer_engine.py, the attribute allreduce). Without
+// it gradients of experts are reduced over the data-parallel group of the dense layers, which is
+// another than theirs where the tensor groups differ: copies drift apart, or parts are added up.
+func (v *version) gradientRules() []target.Rule {
+	if v.atLeast(19, 0) {
+		return nil
+	}
+	return []target.Rule{{ID: RuleExpertGradients, Mesh: true, Reason: "expert_tensor_parallel other than tensor_parallel needs expert_parallel above 1 before core_v0.19.0, which reduces gradients of experts over their own group", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && f.Layout.ExpertParallel == 1 && f.Layout.ExpertTensorParallel != f.Layout.TensorParallel
+	}}}
 }
 
 // stageRanks is the number of ranks of one pipeline stage.

@@ -60,6 +60,10 @@ func TestRules(t *testing.T) {
 			l.PipelineParallel, l.ExpertParallel = 2, 8
 		}},
 		{RuleExpertsNeedSequenceParallel, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model = mixtral(); l.TensorParallel = 2 }},
+		{RuleExpertGradients, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model = mixtral()
+			l.TensorParallel, l.SequenceParallel = 2, true
+		}},
 		{RuleExpertBias, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model = gptOSS(); l.ExpertTensorParallel = 2 }},
 		{RuleFlexDispatcher, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Model = mixtral()
