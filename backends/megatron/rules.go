@@ -130,12 +130,16 @@ var expertRules = []target.Rule{
 	}},
 }
 
+// reducesExperts: use_expert_pgs of tensor_parallel/layers.py compares the degrees of tensor
+// parallelism, too.
+func (v *version) reducesExperts() bool { return v.atLeast(19, 0) }
+
 // gradientRules: releases before 0.19 tell experts from dense layers by expert_parallel alone
 // (tensor_parallel/layers.py and extensions/transformer_engine.py, the attribute allreduce). Without
 // it gradients of experts are reduced over the data-parallel group of the dense layers, which is
 // another than theirs where the tensor groups differ: copies drift apart, or parts are added up.
 func (v *version) gradientRules() []target.Rule {
-	if v.atLeast(19, 0) {
+	if v.reducesExperts() {
 		return nil
 	}
 	return []target.Rule{{ID: RuleExpertGradients, Mesh: true, Reason: "expert_tensor_parallel other than tensor_parallel needs expert_parallel above 1 before core_v0.19.0, which reduces gradients of experts over their own group", Breaks: func(f *target.Facts) bool {

@@ -16,6 +16,13 @@ func Tables(release string) (*schema.Table, *schema.Classes) {
 	return v.options, extra.Classes
 }
 
+// ReducesExperts reports whether a release adds up gradients of experts over the ranks
+// that share them in every layout, not where expert_parallel is above 1 alone.
+func ReducesExperts(release string) bool {
+	v, ok := find(release)
+	return !ok || v.reducesExperts()
+}
+
 // Refuses reports whether a release stops at a value that its table offers for an
 // option, as its classes say.
 func Refuses(release, option, value string) bool {

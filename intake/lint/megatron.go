@@ -41,6 +41,7 @@ func (s *script) megatron(l *launch) {
 	s.world(l, a)
 	s.connections(a)
 	s.lateExit(a)
+	s.expertGradients(a)
 }
 
 // arguments reads the program's options; nil for another program's.
@@ -465,6 +466,27 @@ func (s *script) lateExit(a *arguments) {
 	limit, ok3 := minutes(d.value)
 	if ok && ok2 && ok3 && x >= limit {
 		s.report(LateExit, s.place(o), fmt.Sprintf("The run saves and ends itself after %s minutes, and Slurm ends the job after %g (--time=%s on line %d): what was trained since the last checkpoint is lost. Leave time for a step and two saves.", o.first(), limit, d.value, d.at.Start.Line))
+	}
+}
+
+// expertGradients reports experts whose gradients a release adds up over the ranks that
+// share the dense layers, which are others than those that share the experts.
+func (s *script) expertGradients(a *arguments) {
+	if a.release == "" || megatron.ReducesExperts(a.release) || !a.has("--num-experts") {
+		return
+	}
+	degree := func(name string) (int, *option, bool) {
+		if !a.mayHave(name) {
+			return 1, nil, true
+		}
+		x, o, ok := a.certain(name)
+		return int(x), o, ok
+	}
+	expert, _, ok := degree("--expert-model-parallel-size")
+	tensor, _, ok2 := degree("--tensor-model-parallel-size")
+	split, o, ok3 := degree("--expert-tensor-parallel-size")
+	if o != nil && ok && ok2 && ok3 && expert == 1 && split != tensor {
+		s.report(ExpertGradients, s.place(o), fmt.Sprintf("Experts are spread over %d tensor ranks and other layers over %d, without --expert-model-parallel-size above 1: Megatron-LM before core_v0.19.0 then adds up gradients of experts over the data-parallel ranks of the other layers, and trains wrong without a word. Set --expert-tensor-parallel-size %d, or --expert-model-parallel-size above 1.", split, tensor, tensor))
 	}
 }
 
