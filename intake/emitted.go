@@ -108,37 +108,39 @@ func (in *intake) stand(name, cluster string) string {
 // is open takes the longer the more there are.
 const largest = 4096
 
-// plainly is a text of the job without what it passes on: what ndc emits for that
-// is what it emits by itself.
-func (in *intake) plainly(text func() string) string {
-	path := draft.Labelled("backend", in.launch) + ".extra_args"
-	passed, ok := in.d.Get(path)
-	if !ok {
-		return text()
-	}
-	in.d.Remove(path)
-	defer in.d.Set(path, passed.Value, passed.Place)
-	return text()
-}
-
-// sized is a text of the job on as many GPUs as its layout takes, of a usual cluster.
-func (in *intake) sized(text func() string) string {
-	gpus := in.ranks()
-	node := int64(8)
-	for gpus%node != 0 {
-		node /= 2
-	}
-	for path, value := range map[string]any{"cluster.base": draft.Expression("catalog.cluster." + clusters[0]), "cluster.nodes": gpus / node, "cluster.gpus_per_node": node} {
+// with is a text of the job with other values, nil for none.
+func (in *intake) with(values map[string]any, text func() string) string {
+	for path, value := range values {
 		said, ok := in.d.Get(path)
-		in.d.Set(path, value, draft.Place{})
+		in.d.Remove(path)
+		if value != nil {
+			in.d.Set(path, value, draft.Place{})
+		}
 		defer func() {
 			in.d.Remove(path)
 			if ok {
-				in.d.Set(path, said.Value, said.Place)
+				in.d.Put(path, said)
 			}
 		}()
 	}
 	return text()
+}
+
+// plainly is a text of the job without what it passes on: what ndc emits for that
+// is what it emits by itself.
+func (in *intake) plainly(text func() string) string {
+	return in.with(map[string]any{draft.Labelled("backend", in.launch) + ".extra_args": nil}, text)
+}
+
+// sized is a text of the job on as many GPUs as its layout takes, of a usual cluster.
+func (in *intake) sized(text func() string) string {
+	gpus, node := in.ranks(), int64(8)
+	for gpus%node != 0 {
+		node /= 2
+	}
+	return in.with(map[string]any{
+		"cluster.base": draft.Expression("catalog.cluster." + clusters[0]), "cluster.nodes": gpus / node, "cluster.gpus_per_node": node,
+	}, text)
 }
 
 // ranks are the GPUs that the layout takes, as far as it is known.

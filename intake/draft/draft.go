@@ -85,6 +85,9 @@ func (d *Draft) Set(path string, value any, at Place) {
 	d.values[path] = Value{Place: at, Value: value}
 }
 
+// Put says a value as Get returned it, with its place and comment.
+func (d *Draft) Put(path string, v Value) { d.values[path] = v }
+
 // SetNote is Set with a comment.
 func (d *Draft) SetNote(path string, value any, note string) {
 	d.values[path] = Value{Value: value, Note: note}
