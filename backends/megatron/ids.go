@@ -120,6 +120,8 @@ const (
 	// RuleRecomputeDelayedScaling: fp8 with delayed scaling cannot recompute
 	// norms or expert activations.
 	RuleRecomputeDelayedScaling diag.ID = "megatron-recompute-delayed-scaling"
+	// RuleTiedMTP: models with tied embeddings and MTP layers save no checkpoint from pipelines.
+	RuleTiedMTP diag.ID = "megatron-tied-mtp"
 	// RuleRecomputeMTP: MTP layers are recomputed one by one.
 	RuleRecomputeMTP diag.ID = "megatron-recompute-mtp"
 	// RuleRecomputeMTPRelease: the release cannot recompute whole layers of a

@@ -226,6 +226,13 @@ func (v *version) predictionRules() []target.Rule {
 			l := f.Layout
 			return f.Job.Model.MTP.Layers > 0 && l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "uniform" && l.RecomputeLayers > 1
 		}},
+		// The last stage holds the word embedding for the MTP layers, and an output layer of its own
+		// (gpt_model.py), which no gradient reaches: the head computes with the embedding. Of that
+		// layer a sharded checkpoint must know nothing (language_module.py,
+		// tie_embeddings_and_output_weights_state_dict), and saving and loading end at the assertion.
+		{ID: RuleTiedMTP, Mesh: true, Reason: "tied_embeddings with mtp_layers needs pipeline_parallel = 1: the last stage keeps an output layer that nothing uses, and no checkpoint is saved or loaded", Breaks: func(f *target.Facts) bool {
+			return f.Job.Model.TiedEmbeddings && f.Job.Model.MTP.Layers > 0 && f.Layout.PipelineParallel > 1
+		}},
 		{ID: RuleRecomputeMTPRelease, Reason: "full recompute of a model with MTP layers ends core_v0.18.0 and core_v0.18.2 in the first step: what recomputes an MTP layer does not take the padding_mask that it is given", Breaks: func(f *target.Facts) bool {
 			return v.minor == 18 && f.Job.Model.MTP.Layers > 0 && f.Layout.Recompute == plan.RecomputeFull
 		}},

@@ -110,6 +110,10 @@ func TestRules(t *testing.T) {
 			j.Model.MLPBias, j.Model.Attention.Bias = true, true
 			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleMLP
 		}},
+		{RuleTiedMTP, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model.MTP.Layers, j.Model.TiedEmbeddings = 1, true
+			l.PipelineParallel = 2
+		}},
 		{RuleRecomputeMTPRelease, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Model.MTP.Layers = 1
 			l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1

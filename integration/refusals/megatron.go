@@ -208,6 +208,12 @@ var megatronCases = []Case{
 			d.Job.Model.MTP = job.MTP{Layers: 1, LossScale: 0.1}
 			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 2
 		}},
+	{Rule: "megatron-tied-mtp", Model: "dense", What: "tied embeddings and an MTP layer in 2 pipeline stages",
+		Why: "trains, and ends at the first save, or when it loads: the state of the last stage has an output layer that must not be there (asserted in language_module.py; run with core_v0.18.2 and core_v0.19.2)",
+		Edit: func(d *Draft) {
+			d.Job.Model.MTP, d.Job.Model.TiedEmbeddings = job.MTP{Layers: 1, LossScale: 0.1}, true
+			d.Layout.PipelineParallel = 2
+		}},
 	{Rule: "megatron-recompute-mtp-release", Model: "dense", Version: "core_v0.18.2", What: "full recompute with an MTP layer",
 		Why: "ends in the first forward pass: “_checkpointed_forward() got an unexpected keyword argument 'padding_mask'”",
 		Edit: func(d *Draft) {
