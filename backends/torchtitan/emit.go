@@ -189,7 +189,7 @@ func stageModules(l *plan.Layout, head string) [][]string {
 	var stages [][]string
 	layer := 0
 	for c, n := range l.StageLayers {
-		var names []string
+		names := []string{}
 		if c == 0 {
 			names = append(names, "tok_embeddings")
 		}

@@ -56,6 +56,8 @@ const (
 	rulePipelineRounds diag.ID = "torchtitan-interleaved-rounds"
 	// rulePipelineChunks: a schedule with a number of chunks per rank that it does not have.
 	rulePipelineChunks diag.ID = "torchtitan-schedule-chunks"
+	// ruleEmptyStage: a pipeline stage without layers of which no optimizer is built.
+	ruleEmptyStage diag.ID = "torchtitan-empty-stage"
 	// ruleSplitCompile: compiled blocks under a schedule that splits backward passes.
 	ruleSplitCompile diag.ID = "torchtitan-split-compile"
 	// ruleSplitRecompute: recompute under a schedule that splits backward passes.

@@ -1,6 +1,8 @@
 package torchtitan
 
 import (
+	"slices"
+
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
@@ -72,6 +74,9 @@ var rules022 = []target.Rule{
 	{ID: rulePipelinePositions, Mesh: true, Reason: "position ids that restart at documents reach only the first pipeline stage in 0.2.2; 0.3.0 gives them to all", Breaks: func(f *target.Facts) bool {
 		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1
 	}},
+	{ID: ruleEmptyStage, Reason: "every stage between the first and the last needs a layer: torch builds no optimizer without parameters", Breaks: func(f *target.Facts) bool {
+		return len(f.Layout.StageLayers) > 2 && slices.Contains(f.Layout.StageLayers[1:len(f.Layout.StageLayers)-1], 0)
+	}},
 	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
 	}},
@@ -98,6 +103,10 @@ var rules022 = []target.Rule{
 
 // rules030 are the further rules of 0.3.0.
 var rules030 = []target.Rule{
+	// The pattern of what has no weight decay must match in every stage (components/optimizer).
+	{ID: ruleEmptyStage, Reason: "every stage but the last needs a layer: 0.3.0 builds no optimizer where no norm is (ValueError)", Breaks: func(f *target.Facts) bool {
+		return len(f.Layout.StageLayers) > 1 && slices.Contains(f.Layout.StageLayers[:len(f.Layout.StageLayers)-1], 0)
+	}},
 	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel (under sequence parallelism) × 2 × context_parallel (ValueError in TorchTitan), and by 128 × context_parallel (torch cuts masks into blocks of 128 rows)", Breaks: func(f *target.Facts) bool {
 		divisor, length := 1, f.Job.Model.SequenceLength
 		if f.Layout.SequenceParallel {

@@ -65,6 +65,13 @@ func TestRules(t *testing.T) {
 			piped(l)
 			l.PipelineSchedule, l.VirtualPipeline, l.MicroBatches = plan.ScheduleInterleaved1F1B, 2, 5
 		}, nil, []diag.ID{rulePipelineRounds}},
+		{"no layer on the first stage", "0.2.2", denseModel(), func(l *plan.Layout) { piped(l); l.StageLayers = []int{0, 8} }, nil, nil},
+		{"no layer on the first stage", "0.3.0", denseModel(), func(l *plan.Layout) { piped(l); l.StageLayers = []int{0, 8} }, nil, []diag.ID{ruleEmptyStage}},
+		{"no layer on the last stage", "both", denseModel(), func(l *plan.Layout) { piped(l); l.StageLayers = []int{8, 0} }, nil, nil},
+		{"no layer between", "both", denseModel(), func(l *plan.Layout) {
+			piped(l)
+			l.PipelineSchedule, l.VirtualPipeline, l.StageLayers = plan.ScheduleInterleaved1F1B, 2, []int{3, 2, 0, 3}
+		}, nil, []diag.ID{ruleEmptyStage}},
 		{"offload without fsdp", "both", denseModel(), func(l *plan.Layout) { l.ZeroStage = 0 }, func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }, []diag.ID{ruleOffload}},
 		{"offload of the optimizer alone", "both", denseModel(), sharded, func(x *plan.Execution) { x.OffloadOptimizer = true }, []diag.ID{ruleOffload}},
 		{"async tp without tp", "both", denseModel(), sharded, func(x *plan.Execution) { x.OverlapTensorParallel = true }, []diag.ID{ruleAsyncTensor}},

@@ -154,7 +154,7 @@ func uneven(layers, chunks, short, lack int) []int {
 	mean := (layers + short + lack + chunks - 1) / chunks // inner size, rounded up
 	first, last := mean-short, mean-lack
 	rest := layers - first - last
-	if first < 0 || last < 0 || rest < 0 || inner == 0 && rest != 0 || inner > 0 && rest > inner*mean {
+	if first < 0 || last < 0 || rest < inner || inner == 0 && rest != 0 || inner > 0 && rest > inner*mean {
 		return nil
 	}
 	split := make([]int, chunks)

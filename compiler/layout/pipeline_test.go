@@ -38,6 +38,20 @@ func TestVirtualDegrees(t *testing.T) {
 	}
 }
 
+// TestSplits: a stage between the first and the last is not left without layers.
+func TestSplits(t *testing.T) {
+	for layers := 4; layers < 40; layers++ {
+		s := &Space{job: &job.Job{Model: job.Model{Layers: layers}}, target: &target.Target{VirtualPipeline: true, UnevenStages: true}}
+		for chunks := 3; chunks <= layers+2; chunks++ {
+			for _, split := range slices.Concat(s.splits(chunks, 1), s.splits(1, chunks)) {
+				if slices.Contains(split[1:chunks-1], 0) {
+					t.Errorf("%d layers in %d chunks: %v", layers, chunks, split)
+				}
+			}
+		}
+	}
+}
+
 // TestRemainder: 61 layers in 16 chunks are also cut as published launches of
 // DeepSeek-V3 are, into 15 of 4 and 1.
 func TestRemainder(t *testing.T) {

@@ -61,6 +61,18 @@ var torchTitanCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.Schedule1F1B
 		}},
+	{Rule: "torchtitan-empty-stage", Model: "dense", What: "a first stage without layers",
+		Says: "matched no parameters",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.StageLayers = 2, []int{0, d.Job.Model.Layers}
+		}},
+	{Rule: "torchtitan-empty-stage", Version: "0.2.2", Model: "dense", What: "a stage between two without layers",
+		Says: "optimizer got an empty parameter list",
+		Edit: func(d *Draft) {
+			n := d.Job.Model.Layers
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleInterleaved1F1B
+			d.Layout.StageLayers = []int{n/2 - 1, 1, 0, n / 2}
+		}},
 	{Rule: "torchtitan-positions-pipeline", Version: "0.2.2", Model: "dense", What: "restarting positions with pipeline_parallel = 2",
 		Why: "later stages are never given the positions, and count from the start of the sequence",
 		Edit: func(d *Draft) {
