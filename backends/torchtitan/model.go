@@ -25,6 +25,7 @@ type family struct {
 	allToAll bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
 	// truncate is the one value of the argument that its YaRN has; "": either.
 	truncate string
+	within   bool // its YaRN stops where the ramp between kept and stretched frequencies leaves them
 	// notInFP32 says why it cannot be trained in fp32; "": it can.
 	notInFP32 string
 	// weights are the architectures whose Hugging Face checkpoints the
@@ -201,6 +202,18 @@ func (v *version) checkYaRN(j *job.Job, f *family, diags *diag.List) {
 	if has := f.truncate; has != "" && has != fmt.Sprint(!s.Untruncated) {
 		refuse("truncate", fmt.Sprintf("The YaRN of TorchTitan %s's %s is that of truncate = %s. Set it, or use 0.3.0, which has both.", v.name, f.module, has))
 	}
+	half := float64(j.Model.Attention.HeadDim) / 2
+	if from, to := turns(&j.Model, s.BetaFast), turns(&j.Model, s.BetaSlow); f.within && !(0 < from && from < to && to < half-1) {
+		refuse("original_length", fmt.Sprintf("The YaRN of TorchTitan %s's %s keeps frequencies that turn more than %g times in %d tokens and stretches those that turn less than %g times: its ramp runs from frequency %.3g to %.3g of %g, and must stay above 0 and below %g (asserted in model.py). 0.3.0 has no such limit.",
+			v.name, f.module, s.BetaFast, s.OriginalLength, s.BetaSlow, from, to, half, half-1))
+	}
+}
+
+// turns is the number, counted from 0, of the frequency that turns so often within the
+// original length (arXiv 2309.00071, section 3.2).
+func turns(m *job.Model, often float64) float64 {
+	p := &m.PositionEmbedding
+	return float64(m.Attention.HeadDim) / 2 * math.Log(float64(p.Scaling.OriginalLength)/(often*2*math.Pi)) / math.Log(p.Theta)
 }
 
 // checkGroups refuses groups of a single expert: the router chooses groups by the sum of

@@ -271,6 +271,7 @@ func TestRefusals(t *testing.T) {
 		{"YaRN that does not scale the rope of sinks", "both", func(j *job.Job) { yarn(j, sinkModel()).MScaleAllDim = 1 }, UnsupportedModel, "sines by 1; the gpt_oss"},
 		{"YaRN of latent attention, not rounded", "0.2.2", func(j *job.Job) { yarn(j, latentModel()).Untruncated = true }, UnsupportedModel, "truncate = true"},
 		{"YaRN with sinks, rounded", "0.2.2", func(j *job.Job) { yarn(j, sinkModel()).Untruncated = false }, UnsupportedModel, "truncate = false"},
+		{"YaRN with sinks that begins at no frequency", "0.2.2", func(j *job.Job) { yarn(j, sinkModel()).OriginalLength = 128 }, UnsupportedModel, "-0.275 to 1.84 of 8"},
 		{"llama3 scaling with sinks", "both", func(j *job.Job) { yarn(j, sinkModel()).Type = "llama3" }, UnsupportedModel, "llama3 rope scaling"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
