@@ -284,7 +284,9 @@ var probes = []probe{
 	}},
 	{feature: "training.precision with experts=nvfp4", model: experts, edit: func(j *job.Job) { j.Training.Precision = "nvfp4" }},
 	{feature: "training.optimizer=muon", edit: func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }},
-	{feature: "training.optimizer=sgd", edit: func(j *job.Job) { j.Training.Optimizer.Kind = "sgd" }},
+	{feature: "training.optimizer=sgd", edit: func(j *job.Job) {
+		j.Training.Optimizer.Kind, j.Training.Checkpoint = "sgd", job.Checkpoint{} // Megatron-LM cannot load its momentum
+	}},
 	{feature: "training.batch_ramp", edit: func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{Start: 32, Increment: 32, Sequences: 640} }},
 	{feature: "training.checkpoint.save_optimizer=false", edit: func(j *job.Job) { j.Training.Checkpoint.SaveOptimizer = false }},
 	{feature: "training.checkpoint.async", edit: func(j *job.Job) { j.Training.Checkpoint.Async = true }},

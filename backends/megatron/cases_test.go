@@ -130,6 +130,7 @@ var cases = []change{
 	}},
 	{"llama_sgd_wsd", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 		j.Training.Optimizer.Kind, j.Training.Optimizer.Momentum, l.ZeroStage = "sgd", 0.9, 0
+		j.Training.Checkpoint.SaveOptimizer = false
 		j.Training.Schedule = job.Schedule{Kind: "wsd", WarmupSteps: 10, DecaySteps: 200, DecayShape: "minus_sqrt"}
 	}},
 	{"llama_ramp", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {

@@ -27,6 +27,10 @@ func checkStart(v *version, j *job.Job, diags *diag.List) {
 			diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
 				fmt.Sprintf("Megatron-LM either continues a checkpoint or takes only its weights (--finetune): reset_optimizer, reset_schedule and reset_data must be alike, not %t, %t and %t. %s", s.ResetOptimizer, s.ResetSchedule, s.ResetData, capability.Offers("training.start.reset_optimizer alone")))
 		}
+		if !s.ResetOptimizer && j.Training.Optimizer.Kind == "sgd" {
+			diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
+				"Megatron-LM cannot load the momentum of sgd (TypeError). Set reset_optimizer, reset_schedule and reset_data = true.")
+		}
 	}
 }
 
@@ -35,6 +39,11 @@ func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 	if c.KeepLast > 0 {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
 			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside. "+capability.Offers("training.checkpoint.keep_last"))
+	}
+	// init_state_fn is None of SGD, and called to load (core/optimizer/__init__.py and optimizer.py).
+	if c.Path != "" && c.SaveOptimizer && j.Training.Optimizer.Kind == "sgd" {
+		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",
+			"Megatron-LM saves the momentum of sgd and cannot load it: a run ends where it resumes (TypeError). Set save_optimizer = false to keep the weights, or take adamw or muon.")
 	}
 	again := j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 || j.Slurm.Requeue.Value
 	if c.Path != "" && !c.SaveOptimizer && again {

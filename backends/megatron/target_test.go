@@ -216,7 +216,9 @@ func TestRules(t *testing.T) {
 			l.ZeroStage = 0
 		}},
 		{RuleShardBuffers, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Execution.ShardBuffers = job.Some("double") }},
-		{RuleSGD, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Optimizer.Kind = "sgd" }},
+		{RuleSGD, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.Optimizer.Kind, j.Training.Checkpoint.SaveOptimizer = "sgd", false
+		}},
 		{RuleFP32Checkpoint, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision = "fp32" }},
 		{RuleFP32Checkpoint, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision, l.ZeroStage, l.PipelineParallel = "fp32", 3, 1 }},
 		{RuleCUDAGraphs, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
@@ -407,6 +409,11 @@ func TestDiagnostics(t *testing.T) {
 		{"document mask", "core_v0.18.2", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "from core_v0.19.0 on"},
 		{"hugging face", "core_v0.19.2", func(j *job.Job) { j.Training.Start.From = "huggingface" }, UnsupportedStart, "Megatron-Bridge"},
 		{"partial reset", "core_v0.19.2", func(j *job.Job) { j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetData: true} }, UnsupportedStart, "must be alike"},
+		{"momentum of sgd", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "sgd" }, UnsupportedCheckpoint, "Set save_optimizer = false"},
+		{"momentum of sgd to start from", "core_v0.19.2", func(j *job.Job) {
+			j.Training.Optimizer.Kind, j.Training.Checkpoint = "sgd", job.Checkpoint{}
+			j.Training.Start = job.Start{From: "checkpoint", Path: "/c"}
+		}, UnsupportedStart, "cannot load the momentum"},
 		{"keep last", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 3 }, UnsupportedCheckpoint, "never deletes"},
 		{"extra typo", "core_v0.19.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--log-params-nrom"} }, InvalidExtraArgument, `Did you mean "--log-params-norm"?`},
 		{"extra newer", "core_v0.15.3", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--use-mup"} }, InvalidExtraArgument, "core_v0.17.0 has it"},
