@@ -30,6 +30,23 @@ def install():
     plain_sums()
     integer_histograms()
     uneven_exchange()
+    raw_transfers()
+
+
+def raw_transfers():
+    """Stages of several sequences with tensor parallelism send tensors that are not contiguous.
+
+    NCCL moves their memory as it lies, and gives it to a tensor of any order; gloo refuses them.
+    """
+    from torch.distributed.distributed_c10d import P2POp
+
+    init = P2POp.__init__
+
+    def as_it_lies(self, op, tensor, *args, **kwargs):
+        laid = tensor.detach().permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True))
+        init(self, op, laid if laid.is_contiguous() else tensor, *args, **kwargs)
+
+    P2POp.__init__ = as_it_lies
 
 
 def uneven_exchange():
