@@ -68,15 +68,13 @@ func loadsOptimizer(l *artifacts.Launch) bool {
 	return l.Framework != "megatron" || l.Job.Training.Optimizer.Kind != "sgd"
 }
 
-// rewound are the launches that saved, with what came after that checkpoint taken away. While
-// fp16 looks for its scale, no step is taken, and Megatron-LM's plain optimizer has no states: a
-// checkpoint of that time cannot be loaded.
+// rewound are the launches that saved, with what came after that checkpoint taken away, of those
+// that can repeat themselves.
 func rewound(t *testing.T, launches []*artifacts.Launch, results map[string]trained) (list []*artifacts.Launch) {
 	t.Helper()
 	for _, l := range launches {
 		c := &l.Job.Training.Checkpoint
-		stateless := l.Framework == "megatron" && l.Layout.ZeroStage == 0 && l.Job.Training.Precision == "fp16"
-		if !savesHere(l) || c.Path == "" || c.IntervalSteps != saved || !c.SaveOptimizer || stateless || results[l.Name].Error != "" {
+		if !savesHere(l) || c.Path == "" || c.IntervalSteps != saved || !c.SaveOptimizer || forgets(l) || results[l.Name].Error != "" {
 			continue
 		}
 		kept, marker, latest := "step-2", "", ""
@@ -93,6 +91,20 @@ func rewound(t *testing.T, launches []*artifacts.Launch, results map[string]trai
 		list = append(list, l)
 	}
 	return list
+}
+
+// forgets reports whether a checkpoint lacks something. While fp16 looks for its scale no step is
+// taken, and Megatron-LM's plain optimizer has no states, of which it loads none. TorchTitan
+// 0.2.2 balances experts by the tokens of a validation, too, which it does not save.
+func forgets(l *artifacts.Launch) bool {
+	training := &l.Job.Training
+	switch l.Framework {
+	case "megatron":
+		return l.Layout.ZeroStage == 0 && training.Precision == "fp16"
+	case "torchtitan":
+		return l.Version == "0.2.2" && l.Job.Model.MoE != nil && training.Data.Validation != nil
+	}
+	return false
 }
 
 // goBack removes all checkpoints but one, which the marker names from then on.
