@@ -103,6 +103,8 @@ const (
 	IgnoredOption diag.ID = "script-ignored-option"
 	// Connections: CUDA_DEVICE_MAX_CONNECTIONS is not what the layout needs.
 	Connections diag.ID = "script-connections"
+	// TiedPredictions: a pipeline with MTP layers and tied embeddings saves and loads nothing.
+	TiedPredictions diag.ID = "script-tied-mtp"
 	// ExpertGradients: tensor ranks never add up what their copies of an expert learn.
 	ExpertGradients diag.ID = "script-expert-gradients"
 	// LateExit: the run shall end itself after Slurm has ended it.

@@ -42,6 +42,7 @@ func (s *script) megatron(l *launch) {
 	s.connections(a)
 	s.lateExit(a)
 	s.expertGradients(a)
+	s.tiedPredictions(a)
 }
 
 // arguments reads the program's options; nil for another program's.
@@ -488,6 +489,24 @@ func (s *script) expertGradients(a *arguments) {
 	if o != nil && ok && ok2 && ok3 && expert == 1 && split != tensor {
 		s.report(ExpertGradients, s.place(o), fmt.Sprintf("Experts are spread over %d tensor ranks and other layers over %d, without --expert-model-parallel-size above 1: Megatron-LM before core_v0.19.0 then adds up gradients of experts over the data-parallel ranks of the other layers, and trains wrong without a word. Set --expert-tensor-parallel-size %d, or --expert-model-parallel-size above 1.", split, tensor, tensor))
 	}
+}
+
+// tiedPredictions reports pipelines that end where they save or load: with MTP layers and tied
+// embeddings the last stage has an output layer that a sharded checkpoint must not name.
+func (s *script) tiedPredictions(a *arguments) {
+	mtp, o, ok := a.certain("--mtp-num-layers")
+	stages, _, ok2 := a.certain("--pipeline-model-parallel-size")
+	if !ok || !ok2 || mtp < 1 || stages < 2 || !a.has("--save") && !a.has("--load") || !s.upstream(a) ||
+		a.mayHave("--untie-embeddings-and-output-weights") || a.mayHave("--ckpt-format") && !a.is("--ckpt-format", "torch_dist") {
+		return
+	}
+	s.report(TiedPredictions, s.place(o), fmt.Sprintf("Embeddings are tied where --untie-embeddings-and-output-weights is not set. With --mtp-num-layers %s the last of %g pipeline stages then keeps an output layer of its own that nothing trains, and Megatron-LM ends with an AssertionError where it saves or loads. Set --untie-embeddings-and-output-weights, or --pipeline-model-parallel-size 1.", o.first(), stages))
+}
+
+// is reports whether an option certainly has a value.
+func (a *arguments) is(name, value string) bool {
+	o := a.last(name)
+	return o != nil && !o.open && !o.maybe && o.first() == value
 }
 
 var timeLimit = regexp.MustCompile(`^(?:(\d{1,4})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?|(\d{1,5})(?::(\d{1,2}))?(?::(\d{1,2}))?)$`)

@@ -60,6 +60,7 @@ var rules = []Rule{
 	{RepeatedOption, diag.Warning, "Option stands twice"},
 	{IgnoredOption, diag.Error, "Option has no effect"},
 	{Connections, diag.Error, "CUDA_DEVICE_MAX_CONNECTIONS contradicts the layout"},
+	{TiedPredictions, diag.Error, "Run ends at its first checkpoint"},
 	{ExpertGradients, diag.Error, "Copies of experts learn apart"},
 	{LateExit, diag.Error, "Run outlives its time limit"},
 }
