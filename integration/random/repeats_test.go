@@ -94,13 +94,13 @@ func rewound(t *testing.T, launches []*artifacts.Launch, results map[string]trai
 }
 
 // forgets reports whether a checkpoint lacks something. While fp16 looks for its scale no step is
-// taken, and Megatron-LM's plain optimizer has no states, of which it loads none. TorchTitan
+// taken, and Megatron-LM's optimizers have no states, which they ask a checkpoint for. TorchTitan
 // 0.2.2 balances experts by the tokens of a validation, too, which it does not save.
 func forgets(l *artifacts.Launch) bool {
 	training := &l.Job.Training
 	switch l.Framework {
 	case "megatron":
-		return l.Layout.ZeroStage == 0 && training.Precision == "fp16"
+		return training.Precision == "fp16"
 	case "torchtitan":
 		return l.Version == "0.2.2" && l.Job.Model.MoE != nil && training.Data.Validation != nil
 	}
@@ -174,9 +174,10 @@ func apart(l *artifacts.Launch, steps []step, alone trained) (complaints []strin
 	if l.Job.Training.Precision != "fp32" {
 		near = 3e-3
 	}
+	unlogged := l.Framework == "megatron" && l.Execution.FullySharded && l.Job.Training.Optimizer.GradientClipping == 0
 	for i, s := range steps {
 		one := alone.Steps[i]
-		if !(math.Abs(s.Loss-one.Loss) < near) || math.Abs(s.Norm-one.Norm) > 10*near*max(1, one.Norm) {
+		if !(math.Abs(s.Loss-one.Loss) < near) || !unlogged && math.Abs(s.Norm-one.Norm) > 10*near*max(1, one.Norm) {
 			complaints = append(complaints, fmt.Sprintf("step %d: loss %g and norm %g, on one rank %g and %g", s.Step, s.Loss, s.Norm, one.Loss, one.Norm))
 		}
 	}
