@@ -74,7 +74,7 @@ func checkStages(j *job.Job, t *target.Target, diags *diag.List) {
 		}
 	}
 	diags.Error(IDLayersIndivisible, j.Sources.Range("constraints.layout.pipeline_parallel"), "More pipeline ranks than layers",
-		fmt.Sprintf("The model has %s, and pipeline_parallel = %s leaves ranks without any. Take at most %d, or say in stage_layers which stages are empty.", units.Count(layers, "decoder layer"), show(c.PipelineParallel), layers))
+		fmt.Sprintf("The model has %s, and pipeline_parallel = %s leaves ranks without any. Take at most %d. Stages without layers are tried where stage_layers names them alone, and not every framework starts them.", units.Count(layers, "decoder layer"), show(c.PipelineParallel), layers))
 }
 
 // anyAllowed asks for the values that the choice names and for those that
