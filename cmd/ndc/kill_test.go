@@ -289,7 +289,7 @@ func TestInterrupted(t *testing.T) {
 			continue // as under nohup, which ndc must not undo
 		}
 		exits, trees := map[int]int{}, map[string]int{}
-		for at := 2; ; at += everyKill(29) {
+		for at := 2; ; at += everyKill(23) {
 			out := plant(t, v.start)
 			got := v.ended(t, out, at, signal)
 			if got.Call == "" {

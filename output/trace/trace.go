@@ -14,6 +14,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -43,7 +44,8 @@ var calls = map[uint64]string{
 }
 
 // Run runs a program and sends it a signal right before its call number at.
-// With SIGKILL the call is not made.
+// With SIGKILL the call is not made; with another it is made when the program
+// has had time to take the signal.
 func Run(p Program, at int, signal syscall.Signal) (Outcome, error) {
 	return p.trace(&tracer{at: at, signal: signal})
 }
@@ -80,8 +82,18 @@ type tracer struct {
 	signal  syscall.Signal
 	errno   syscall.Errno // of the call; 0: it gets the signal
 	started map[int]bool  // threads whose first stop has passed
+	held    int           // the thread whose call waits for the signal; 0: none
+	until   time.Time     // when it waits no longer
 	outcome Outcome
 }
+
+// A signal is taken by another thread than the one whose call it precedes, and by a
+// goroutine that must be given a turn. The call waits for that, or a program without
+// pauses would often be done before it knows of the signal.
+const (
+	waitForSignal = time.Second           // to reach a thread
+	waitForTurn   = 40 * time.Millisecond // from then on: Go takes a turn from a thread that stays in a call after 10 ms
+)
 
 // What package syscall does not name.
 const (
@@ -105,17 +117,29 @@ func (t *tracer) run() error {
 	t.started[t.pid] = true
 	pid, deliver := t.pid, 0
 	for {
-		if err := syscall.PtraceCont(pid, deliver); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return err
+		if pid != t.held {
+			if err := proceed(pid, deliver); err != nil {
+				return err
+			}
 		}
 		for {
+			how := waitAll | waitOwnThread
+			if t.held != 0 {
+				how |= syscall.WNOHANG
+			}
 			var err error
-			pid, err = syscall.Wait4(-t.pid, &status, waitAll|waitOwnThread, nil)
+			pid, err = syscall.Wait4(-t.pid, &status, how, nil)
 			if errors.Is(err, syscall.EINTR) {
 				continue
 			}
 			if err != nil {
 				return err
+			}
+			if pid == 0 {
+				if err := t.wait(); err != nil {
+					return err
+				}
+				continue
 			}
 			if status.Stopped() {
 				break
@@ -132,6 +156,25 @@ func (t *tracer) run() error {
 	}
 }
 
+// proceed lets a thread that stopped go on, if it still lives.
+func proceed(pid, signal int) error {
+	if err := syscall.PtraceCont(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// wait passes some time while no thread stops, and lets the held one go on after it.
+func (t *tracer) wait() error {
+	if time.Now().Before(t.until) {
+		time.Sleep(time.Millisecond)
+		return nil
+	}
+	pid := t.held
+	t.held = 0
+	return proceed(pid, 0)
+}
+
 // stopped handles one stop of a thread and returns the signal that it gets.
 func (t *tracer) stopped(pid int, status syscall.WaitStatus) (int, error) {
 	signal := status.StopSignal()
@@ -143,6 +186,8 @@ func (t *tracer) stopped(pid int, status syscall.WaitStatus) (int, error) {
 	case signal == syscall.SIGSTOP && !t.started[pid]:
 		t.started[pid] = true
 		return 0, nil
+	case signal == t.signal && t.held != 0:
+		t.until = time.Now().Add(waitForTurn)
 	}
 	return int(signal), nil
 }
@@ -179,6 +224,9 @@ func (t *tracer) call(pid int) error {
 	}
 	if err := syscall.Kill(t.pid, t.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
+	}
+	if t.signal != syscall.SIGKILL {
+		t.held, t.until = pid, time.Now().Add(waitForSignal)
 	}
 	return nil
 }
