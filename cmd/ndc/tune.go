@@ -85,7 +85,7 @@ func newTrial(t *terminal, argument, out string, flags *inputFlags, hours float6
 	if len(plans.list) != 1 {
 		return usageError(fmt.Sprintf("A trial is of one plan, and there are %d. Choose with --job, --backend and --site.", len(plans.list)))
 	}
-	if logged, _ := filepath.Glob(filepath.Join(escapeGlob(out), tune.LogFolder, "*.log")); len(logged) > 0 {
+	if logged, _ := filepath.Glob(filepath.Join(escapeGlob(out), tune.LogFolder, "*.log*")); len(logged) > 0 {
 		return usageError(out + " holds a trial that has run. Go on with --next or --collect, or choose another folder with -o.")
 	}
 	x := &trial{compiled: plans.list[0]}

@@ -34,6 +34,9 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	} else if f == nil {
 		return nil, nil, usageError(fmt.Sprintf("%s holds no trial: no %s that ndc tune wrote.", folder, output.TrialManifest))
 	}
+	if packed := packedLogs(folder); len(packed) > 0 {
+		return nil, nil, packed[0]
+	}
 	names, _ := filepath.Glob(filepath.Join(escapeGlob(folder), tune.LogFolder, "round-*.log"))
 	byAge(names)
 	var attempts []tune.Attempt
@@ -56,13 +59,17 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	of := map[string]*logs.Log{}
 	for i := range f.Candidates {
 		var parser logs.Parser
-		for _, name := range logsOf(filepath.Join(folder, f.Candidates[i].Name)) {
+		own := filepath.Join(folder, f.Candidates[i].Name)
+		if packed := packedLogs(own); len(packed) > 0 {
+			return nil, nil, packed[0]
+		}
+		for _, name := range logsOf(own) {
 			if err := readLog(name, parser.Read); err != nil {
 				return nil, nil, err
 			}
 		}
 		of[f.Candidates[i].Name] = parser.Log()
-		markEdited(parser.Log(), filepath.Join(folder, f.Candidates[i].Name, planName))
+		markEdited(parser.Log(), filepath.Join(own, planName))
 	}
 	r, err := tune.Read(f, attempts, of)
 	if err != nil {
