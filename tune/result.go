@@ -145,8 +145,11 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 // full reports whether a run ran out of memory, however far it came: the training would.
 func (s *Standing) full() bool { return slices.Contains(s.Failures, outOfMemory) }
 
-// outOfMemory is package logs' name of it.
-const outOfMemory = "out_of_memory"
+// Package logs' names of failures.
+const (
+	outOfMemory = "out_of_memory"
+	notANumber  = "not_a_number"
+)
 
 // Why a run is none of the candidate's: somebody changed its files, or wrote others there.
 const (
@@ -157,7 +160,8 @@ const (
 // readRun is what the run of an attempt showed, that its candidate's log tells of
 // as one of the launches of its job; and why it showed nothing, or ran out of memory
 // after it did. A run of other files than the trial's is none of the candidate's, and neither
-// is a step that is further from its prediction than predictions are.
+// is a step that is further from its prediction than predictions are. One whose loss is no
+// number at its end learns nothing, however fast it is.
 func readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string) {
 	launch := -1
 	if l != nil {
@@ -189,6 +193,9 @@ func readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string) {
 	}
 	if len(times) < fewestReports {
 		return Run{}, failure(l, launch, a.Status)
+	}
+	if alone.NoNumber() > 0 {
+		return Run{}, notANumber
 	}
 	n := float64(len(times))
 	mean, square := sum/n, 0.0

@@ -329,6 +329,28 @@ ndc: run 3 of 5 in job 7: candidate-3
 	}
 }
 
+// TestReadNoNumber: a candidate whose loss is no number at the end of a run is not the one to
+// pin, however fast it is; one that was none for a while is as good as the others.
+func TestReadNoNumber(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 1e4, BudgetGPUHours: 100, Known: known(0.05, 2, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-3"}}}}
+	for i := range 3 {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
+	}
+	var told string
+	for i := range 3 {
+		told += fmt.Sprintf("ndc: run %d of 3 in job 7: candidate-%[1]d\nndc: run %[1]d ended with status 0 after 60 s\n", i+1)
+	}
+	spoiled := strings.ReplaceAll(run(7, 1.6), "loss 2.5", "loss nan")
+	once := strings.Replace(run(7, 1.8), "step 3/12 loss 2.5", "step 3/12 loss nan", 1)
+	r, err := Read(f, attemptsOf(t, told), map[string]*logs.Log{"candidate-1": logs.Parse(run(7, 2)), "candidate-2": logs.Parse(spoiled), "candidate-3": logs.Parse(once)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Standings[1]; r.Pick != "candidate-3" || s.Runs != 0 || !slices.Equal(s.Failures, []string{"not_a_number"}) {
+		t.Errorf("%s of %+v", r.Pick, r.Standings)
+	}
+}
+
 // TestReadFull: where all that ran ran out of memory, what needs less of it is named.
 func TestReadFull(t *testing.T) {
 	f := &File{FormatVersion: FormatVersion, Job: "pretrain", GPUs: 8, GPUBytes: 80 * units.GiB, Known: known(0.05, 2, 2, 2, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-1"}}}}
