@@ -41,8 +41,8 @@ func (r *reading) sharding() {
 func (r *reading) recompute() {
 	const layout = "constraints.layout."
 	d := r.d
-	if r.has("recompute_activations") { // arguments.py: whatever granularity is said
-		r.set(layout+"recompute", "selective")
+	if o := r.given["recompute_activations"]; o != nil { // arguments.py: whatever granularity is said
+		d.Set(layout+"recompute", "selective", r.at(o.line))
 	}
 	if o := r.given["activations_checkpoint_method"]; o != nil {
 		d.Set(layout+"recompute", "full", r.at(o.line))
@@ -51,12 +51,27 @@ func (r *reading) recompute() {
 		r.unless(layout+"recompute_method", "uniform")
 		r.unless(layout+"recompute_layers", int64(1))
 	}
+	experts := r.given["moe_layer_recompute"]
+	switch {
+	case experts == nil:
+	case d.Text(layout+"recompute") == "full":
+		d.Correct(experts.line, experts.name, draft.Unknown, "", "Megatron-LM refuses it beside recompute of whole layers")
+		experts = nil
+	default: // transformer_config.py
+		d.Set(layout+"recompute", "selective", r.at(experts.line))
+	}
 	r.unless(layout+"recompute", "none")
 	if d.Text(layout+"recompute") != "selective" {
 		d.Remove(layout + "recompute_modules")
 	} else if !d.Has(layout + "recompute_modules") {
 		names, _ := megatron.RecomputeModules([]string{"core_attn"}) // transformer_config.py
 		r.set(layout+"recompute_modules", names)
+	}
+	if v, ok := d.Get(layout + "recompute_modules"); ok && experts != nil {
+		names, _ := megatron.RecomputeModules([]string{"moe"})
+		if said := v.Value.([]string); !slices.Contains(said, names[0]) {
+			d.Set(layout+"recompute_modules", append(slices.Clone(said), names...), v.Place)
+		}
 	}
 	if d.Text(layout+"recompute") != "full" {
 		d.Remove(layout + "recompute_method")

@@ -148,6 +148,29 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestRecomputedExperts: --moe-layer-recompute asks for selective recompute, of the experts beside
+// what else is said (transformer_config.py).
+func TestRecomputedExperts(t *testing.T) {
+	for options, want := range map[string]string{
+		"--moe-layer-recompute":                         "selective [core_attn moe]",
+		"--moe-layer-recompute --recompute-activations": "selective [core_attn moe]",
+		"--recompute-granularity selective --recompute-modules layernorm moe --moe-layer-recompute": "selective [layernorm moe]",
+		"--recompute-granularity full --recompute-method uniform --moe-layer-recompute":             "full <nil>",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --num-experts 8 "+options)
+		modules, _ := d.Get("constraints.layout.recompute_modules")
+		if got := fmt.Sprint(d.Text("constraints.layout.recompute"), " ", modules.Value); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+		unread := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
+			return f.Name == "--moe-layer-recompute" && f.Verdict == draft.Unknown
+		})
+		if unread != strings.HasPrefix(want, "full") {
+			t.Errorf("%s: named: %v", options, unread)
+		}
+	}
+}
+
 // TestRandomState: --no-save-rng goes with --no-save-optim, in any order; alone no
 // job says it.
 func TestRandomState(t *testing.T) {

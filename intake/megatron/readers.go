@@ -63,6 +63,7 @@ func allReaders() map[string]func(*reading, *option) outcome {
 		"--make-vocab-size-divisible-by":            (*reading).later,
 		"--moe-expert-capacity-factor":              (*reading).capacity,
 		"--moe-layer-freq":                          (*reading).frequency,
+		"--moe-layer-recompute":                     (*reading).later,
 		"--moe-router-pre-softmax":                  (*reading).preSoftmax,
 		"--no-load-optim":                           (*reading).later,
 		"--no-position-embedding":                   (*reading).noPositions,
