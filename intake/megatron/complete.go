@@ -98,7 +98,7 @@ func (r *reading) ask() {
 			case slices.Contains(labelled, path):
 				r.set(path, r.unreadLabel(path))
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
-				r.d.Remove(path)
+				r.d.Withdraw(path, "it goes with an option that is not read")
 			case strings.HasPrefix(path, "training.optimizer."), path == "training.schedule.decay_shape" && r.d.Has(path), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
 				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"), strings.HasPrefix(path, "model.") && r.d.Has(path):
 				if a, _ := language.At(path); a != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
@@ -449,8 +449,13 @@ func (r *reading) pipeline() {
 		r.set(layout+"sequence_parallel", false)
 	}
 	if stages <= 1 {
-		d.Remove(layout + "virtual_pipeline")
-		d.Remove(layout + "stage_layers")
+		for _, path := range []string{layout + "virtual_pipeline", layout + "stage_layers"} {
+			if r.unread[layout+"pipeline_parallel"] {
+				d.Withdraw(path, "how many stages the pipeline has is not known")
+			} else {
+				d.Leave(path, "the pipeline has one stage")
+			}
+		}
 		return
 	}
 	layers := d.Int("model.layers")

@@ -132,6 +132,13 @@ func (r *reading) states() {
 	case r.d.Text(path) == "fp32" && !r.has("use_precision_aware_optimizer"):
 		r.d.Remove(path)
 	}
+	if o := r.given["use_precision_aware_optimizer"]; o != nil && first == "fp32" && second == "fp32" {
+		if r.d.Bool("execution.offload.optimizer") {
+			r.d.Correct(o.line, o.name, draft.Mapped, "execution.offload.optimizer", "")
+		} else {
+			r.d.Correct(o.line, o.name, draft.Unknown, "", "with moments in fp32 the job is without it: it keeps two bytes less of every master parameter, and no gradients in fp32 during the step")
+		}
+	}
 }
 
 // graphs settles what CUDA graphs capture: with the implementation of Transformer
@@ -149,12 +156,7 @@ func (r *reading) graphs() {
 	case (kind == "local" || kind == "full") && slices.Equal(other, []string{"full_iteration"}):
 		r.set(path, "full")
 	case kind == "local":
-		r.d.Remove(path)
-		at := draft.Place{File: r.file}
-		if o := r.given["cuda_graph_impl"]; o != nil {
-			at = o.line
-		}
-		r.d.Find(draft.Finding{Place: at, Name: "--cuda-graph-impl", Value: "local", Verdict: draft.Unknown, Why: "ndc has graphs of Transformer Engine's layers and modules, and of whole iterations"})
+		r.d.Withdraw(path, "ndc has graphs of Transformer Engine's layers and modules, and of whole iterations")
 	case kind == "layer" && len(modules) > 0:
 		r.set(path, modules)
 	}

@@ -171,6 +171,44 @@ func TestRecomputedExperts(t *testing.T) {
 	}
 }
 
+// TestMapped: of an option that is said to be mapped to an argument the job has that argument.
+func TestMapped(t *testing.T) {
+	for _, c := range []struct {
+		options, option string
+		want            draft.Verdict
+	}{
+		{"--train-iters 10 --lr-decay-iters 3000 --lr-warmup-fraction .01 --lr-decay-style cosine", "--lr-decay-iters", draft.Unknown},
+		{"--cuda-graph-impl local", "--cuda-graph-impl", draft.Unknown},
+		{"--pipeline-model-parallel-size $PP --account-for-embedding-in-pipeline-split", "--account-for-embedding-in-pipeline-split", draft.Unknown},
+		{"--pipeline-model-parallel-size 1 --decoder-first-pipeline-num-layers 8", "--decoder-first-pipeline-num-layers", draft.Left},
+		{"--recompute-activations --recompute-method $METHOD", "--recompute-activations", draft.Mapped},
+		{"--use-precision-aware-optimizer --main-grads-dtype bf16", "--use-precision-aware-optimizer", draft.Unknown},
+		{"--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16", "--use-precision-aware-optimizer", draft.Mapped},
+		{"--use-precision-aware-optimizer --optimizer-cpu-offload", "--optimizer-cpu-offload", draft.Mapped},
+	} {
+		d := draft.New()
+		words := command("pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64 --global-batch-size 8 " + c.options)
+		for i := range words.Words {
+			words.Words[i].Open = strings.HasPrefix(words.Words[i].Text, "$")
+		}
+		if err := Read(d, "run.sh", "core_v0.19.2", words); err != nil {
+			t.Fatal(err)
+		}
+		var of []draft.Finding
+		for _, f := range d.Findings {
+			if f.Name == c.option {
+				of = append(of, f)
+			}
+			if f.Verdict == draft.Mapped && !d.HasBlock(f.To) {
+				t.Errorf("%s: %s is mapped to %s, which the job is without", c.options, f.Name, f.To)
+			}
+		}
+		if len(of) != 1 || of[0].Verdict != c.want {
+			t.Errorf("%s: %+v, want one that is %s", c.options, of, c.want)
+		}
+	}
+}
+
 // TestRandomState: --no-save-rng goes with --no-save-optim, in any order; alone no
 // job says it.
 func TestRandomState(t *testing.T) {

@@ -174,7 +174,7 @@ func (r *reading) schedule() {
 	const beyond = "it ends at step %d, and the run at %d: the schedule of a job ends with its run"
 	switch end := warmup + d.Int(s+".decay_steps"); {
 	case total > 0 && warmup > total:
-		d.Remove(s + ".decay_steps")
+		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, max(decay, warmup), total))
 		d.Withdraw(s+".warmup_steps", fmt.Sprintf(beyond, warmup, total))
 	case total > 0 && end > total:
 		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, end, total))
