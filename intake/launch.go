@@ -229,7 +229,10 @@ func readScript(in *intake, f File) error {
 		in.d.Find(draft.Finding{Place: megatron.Place(f.Name, c.Words[0]), Name: c.Words[0].Text, Verdict: draft.Unknown, Why: "another launch was read before, and a job has one"})
 		return nil
 	}
-	in.wrapped(f.Name, s, c)
+	read := megatron.Read
+	if in.wrapped(f.Name, s, c) {
+		read = megatron.ReadPart
+	}
 	for _, o := range megatron.Others(s, c) {
 		in.another(f.Name, o)
 	}
@@ -238,7 +241,7 @@ func readScript(in *intake, f File) error {
 		version = string(own[1])
 	}
 	in.launch = megatron.Kind
-	return megatron.Read(in.d, f.Name, version, c)
+	return read(in.d, f.Name, version, c)
 }
 
 // submitted reports an option that a command of sbatch gives the script that it

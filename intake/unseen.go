@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -19,21 +20,25 @@ func (in *intake) noGPUs(by string) {
 }
 
 // wrapped names a script that was not given and that starts the program with the options of
-// a launch, to which it may add some.
-func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) {
+// a launch, to which it may add some, and reports whether there is one.
+func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) (found bool) {
 	if slices.ContainsFunc(c.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }) {
-		return
+		return false
 	}
 	for _, w := range c.Words {
 		if strings.HasPrefix(w.Text, "--") {
-			return
+			break
 		}
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
 		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
 			in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: w.Text, Verdict: draft.Unknown,
 				Why: "which program it starts, and what it adds to these options, is known where the file is given too"})
+			at := megatron.Place(file, w)
+			in.d.Note("", fmt.Sprintf("%s:%d: %s was not given and may add options; what they set of training has the release's default here", at.File, at.Line, draft.Guarded("", w.Text)))
+			found = true
 		}
 	}
+	return found
 }
 
 // cut names options that a launch is without, since the line above them does not go on.

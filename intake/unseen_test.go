@@ -27,7 +27,8 @@ func TestNoGPUs(t *testing.T) {
 	}
 }
 
-// TestWrapped: a script that was not given and that a launch goes through is named.
+// TestWrapped: a script that was not given and that a launch goes through is named, and the
+// job is not pinned to the release's defaults of a layout that the script may say.
 func TestWrapped(t *testing.T) {
 	for line, want := range map[string]bool{
 		"bash ./run_pretrain.sh": true, "sbatch -N 4 launch.slurm": true, "srun ./bind.sh python pretrain_gpt.py": false, "torchrun pretrain_gpt.py": false, "bash given.sh": false,
@@ -42,6 +43,9 @@ func TestWrapped(t *testing.T) {
 		})
 		if got != want {
 			t.Errorf("%s: %v: %+v", line, got, r.Findings)
+		}
+		if pinned := strings.Contains(string(r.Job), "pipeline_parallel "); pinned == want {
+			t.Errorf("%s: %v in\n%s", line, pinned, r.Job)
 		}
 	}
 }

@@ -154,6 +154,16 @@ func known(t *schema.Table, c shell.Command) (n, others int) {
 // Read reads a launch into the draft. version names the release, "" takes the
 // newest of those that know the most of its options.
 func Read(d *draft.Draft, file, version string, c shell.Command) error {
+	return read(d, file, version, c, false)
+}
+
+// ReadPart is Read of options to which a script adds some that nobody knows: what they
+// leave open of layout and execution, and the precision, have no defaults.
+func ReadPart(d *draft.Draft, file, version string, c shell.Command) error {
+	return read(d, file, version, c, true)
+}
+
+func read(d *draft.Draft, file, version string, c shell.Command, part bool) error {
 	program, options := cut(file, c.Words)
 	if underscored(c.Words) {
 		for i := range options {
@@ -204,6 +214,9 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	}
 	r.program(program)
 	r.programmed(program)
+	if part {
+		r.leaveOpen()
+	}
 	r.defaults()
 	r.complete()
 	r.ask()
@@ -533,6 +546,21 @@ func (r *reading) plain(o *option, argument string) outcome {
 		r.d.Set(argument, text, at)
 	}
 	return outcome{}
+}
+
+// leaveOpen takes what no option says of layout, execution and precision for unread.
+func (r *reading) leaveOpen() {
+	said := map[string]bool{}
+	for _, name := range r.table.Names() {
+		entry, _ := r.table.Lookup(name)
+		class, _ := r.classes.Of(entry)
+		said[class.Argument] = said[class.Argument] || r.given[entry.Dest] != nil
+	}
+	for argument, is := range said {
+		if !is && (strings.HasPrefix(argument, "constraints.") || strings.HasPrefix(argument, "execution.") || argument == "training.precision") {
+			r.unread[argument] = true
+		}
+	}
 }
 
 // defaults reads what Megatron-LM does where the launch says nothing, by the
