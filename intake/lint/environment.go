@@ -27,7 +27,7 @@ func checkEnvironment(s *script) {
 	for _, v := range ncclVariables() {
 		known = append(known, v.Name)
 	}
-	told := map[string]bool{}
+	told, v := map[string]bool{}, s.variables()
 	s.assignments(func(name string, _ *syntax.Assign, at diag.Range) {
 		if told[name] {
 			return
@@ -41,7 +41,7 @@ func checkEnvironment(s *script) {
 				return
 			}
 		}
-		if !strings.HasPrefix(name, "NCCL_") || slices.Contains(known, name) {
+		if !strings.HasPrefix(name, "NCCL_") || slices.Contains(known, name) || s.isOwn(v, name) {
 			return
 		}
 		if near := closest(name, known); near != "" {

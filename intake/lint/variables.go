@@ -154,7 +154,7 @@ func (s *script) lostExports(v *names) {
 	for _, name := range sorted(v.set) {
 		by := readerOf(name)
 		list := v.set[name]
-		if by == nil || v.export[name] || slices.ContainsFunc(list, func(a assignment) bool { return !a.plain }) || s.occurrences(name) != len(list) {
+		if by == nil || v.exports(name) || s.occurrences(name) != len(list) {
 			continue
 		}
 		a := list[len(list)-1].node
@@ -164,6 +164,16 @@ func (s *script) lostExports(v *names) {
 		}
 		s.report(LostExport, s.span(int(a.Name.Pos().Offset()), int(a.Name.End().Offset())), why)
 	}
+}
+
+// exports reports a variable that a program may get.
+func (v *names) exports(name string) bool {
+	return v.export[name] || slices.ContainsFunc(v.set[name], func(a assignment) bool { return !a.plain })
+}
+
+// isOwn reports a variable that the script reads itself and hands to no program.
+func (s *script) isOwn(v *names, name string) bool {
+	return !s.says(allExport) && !v.exports(name) && s.occurrences(name) > len(v.set[name])
 }
 
 // occurrences counts a name in the whole script, lines of comments aside.

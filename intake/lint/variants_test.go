@@ -68,6 +68,8 @@ func TestVariants(t *testing.T) {
 		{"an export by name", head + "NCCL_DEBUG=INFO\nexport NCCL_DEBUG\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"all variables exported", head + "set -a\nNCCL_DEBUG=INFO\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a variable in front of the command", head + "NCCL_DEBUG=INFO torchrun --nproc-per-node 8 train.py\n", nil},
+		{"a variable of the script that is one letter off one of NCCL", head + "NCCL_VER=2.21\nmodule load nccl/$NCCL_VER\ntorchrun --nproc-per-node 8 train.py\n", nil},
+		{"a misspelt variable that the script reads and exports", head + "export NCCL_DEBUGS=INFO\necho $NCCL_DEBUGS\ntorchrun --nproc-per-node 8 train.py\n", []diag.ID{UnknownVariable}},
 		{"a variable of the script that is named like one of a program", head + "NCCL_LEVEL=INFO\nexport NCCL_DEBUG=$NCCL_LEVEL\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a variable of another library", head + "export NCCL_IB_HCA_OF_MINE=1\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a placeholder of a secret", head + "export WANDB_API_KEY=your-key-goes-here-0123456789\ntorchrun --nproc-per-node 8 train.py\n", nil},
