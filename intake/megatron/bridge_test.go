@@ -50,6 +50,8 @@ func TestBridgeKinds(t *testing.T) {
 	for text, want := range map[string]string{
 		head + "  seq_length: 128\nrerun_state_machine:\n  rerun_mode: disabled\n":                                     "training.rerun_mode = disabled",
 		head + "  seq_length: 128\nrerun_state_machine:\n  check_for_spiky_loss: true\n":                               `backend["megatron"].extra_args = [--check-for-spiky-loss]`,
+		head + "  seq_length: 128\nlogger:\n  timing_log_level: 2\n":                                                   `backend["megatron"].extra_args = [--timing-log-level 2]`,
+		head + "  seq_length: 128\nlogger:\n  timing_log_level: 1\n":                                                   "training.logging.timers = true",
 		head + "  seq_length: 128\nmixed_precision: bf16_mixed\n":                                                      "training.precision = bf16",
 		head + "  moe_router_topk: 2\n  moe_layer_freq:\n  - 0\n  - 1\n  - 1\n  - 1\n  num_moe_experts: 8\n":           "model.moe.first_dense_layers = 1",
 		head + "  seq_length: 128\ndataset:\n  blend:\n  - - /a\n    - /b\n  - - 0.3\n    - 0.7\n":                     `training.data.source["b"].weight = 0.7`,
