@@ -34,7 +34,7 @@ func (s *script) relation(a *arguments, r *relation) {
 	}
 	switch r.Kind {
 	case "needs":
-		if !slices.ContainsFunc(r.Any, a.mayHave) {
+		if !slices.ContainsFunc(r.Any, a.mayHave) && s.upstream(a) { // a fork may have an option of its own for it
 			s.report(Contradiction, s.place(o), fmt.Sprintf("%s needs %s: %s. Megatron-LM from %s ends with an error.", named(r), strings.Join(r.Any, " or "), r.Why, span()))
 		}
 	case "excludes":

@@ -74,6 +74,8 @@ func TestVariants(t *testing.T) {
 		{"a variable of another library", head + "export NCCL_IB_HCA_OF_MINE=1\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a placeholder of a secret", head + "export WANDB_API_KEY=your-key-goes-here-0123456789\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"an option by its beginning", head + "torchrun --nproc-per-node 8" + model + "--train-iter 10\n", nil},
+		{"a folder without an interval", head + "torchrun --nproc-per-node 8" + model + "--save /ck\n", []diag.ID{Contradiction}},
+		{"a folder without an interval, in a fork", head + "torchrun --nproc-per-node 8" + model + "--save /ck --use-z-loss --use-mpi\n", nil},
 		{"an option of a fork", head + "torchrun --nproc-per-node 8" + model + "--data-paths x --bf17\n", nil},
 		{"an option that is misspelt", head + "torchrun --nproc-per-node 8" + model + "--data-paths x\n", []diag.ID{UnknownOption}},
 		{"options that the caller adds", head + "torchrun --nproc-per-node 8" + model + "--tensor-model-parallel-size 3 --num-attention-heads 33 \"$@\"\n", []diag.ID{RepeatedOption}},
