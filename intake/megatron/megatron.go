@@ -402,15 +402,18 @@ func (r *reading) option(o *option) {
 	}
 }
 
-// numbers reports values that are numbers like those before them and more than a
-// release takes, as of a fork's option that has one for every layer.
+// numbers reports values that are numbers, or batches by tokens, like those before them and
+// more than a release takes: those of a fork's option that has one for every layer, or of a
+// text that bash splits.
 func numbers(o *option, most int) bool {
 	if most < 1 || len(o.values) <= most {
 		return false
 	}
 	return !slices.ContainsFunc(o.values, func(w shell.Word) bool {
-		_, err := strconv.ParseFloat(w.Text, 64)
-		return err != nil
+		return slices.ContainsFunc(strings.Split(w.Text, ":"), func(part string) bool {
+			_, ok := magnitude(strings.TrimPrefix(part, "-"))
+			return !ok
+		})
 	})
 }
 
