@@ -35,7 +35,7 @@ func ruleTable() string {
 		rules   []target.Rule
 	}{
 		{"both", slices.Concat(commonRules, conflicts(true))},
-		{"0.2.2", slices.Concat(rules022, conflicts(false, "0.2.2"), queryRules022, []target.Rule{expertShards})},
+		{"0.2.2", slices.Concat(rules022, conflicts(false, "0.2.2"), queryRules022)},
 		{"0.3.0", slices.Concat(rules030, conflicts(false, "0.3.0"))},
 	} {
 		for _, r := range list.rules {

@@ -58,6 +58,8 @@ const (
 	rulePipelineChunks diag.ID = "torchtitan-schedule-chunks"
 	// ruleEmptyStage: a pipeline stage without layers of which no optimizer is built.
 	ruleEmptyStage diag.ID = "torchtitan-empty-stage"
+	// ruleTensorRouter: experts beside tensor parallelism, of which each rank trains a router of its own.
+	ruleTensorRouter diag.ID = "torchtitan-tensor-router"
 	// ruleSplitCompile: compiled blocks under a schedule that splits backward passes.
 	ruleSplitCompile diag.ID = "torchtitan-split-compile"
 	// ruleSplitRecompute: recompute under a schedule that splits backward passes.
@@ -96,8 +98,6 @@ const (
 	ruleReshard diag.ID = "torchtitan-reshard-after-forward"
 	// ruleReplicateOnly: replicas without sharding beside other parallelism.
 	ruleReplicateOnly diag.ID = "torchtitan-replicate-only"
-	// ruleExpertShards: expert parallelism without a sharding group.
-	ruleExpertShards diag.ID = "torchtitan-expert-shards"
 	// ruleUnsharded: mixed precision without a sharding group.
 	ruleUnsharded diag.ID = "torchtitan-unsharded-precision"
 	// ruleExperts: the experts do not divide by expert_parallel.

@@ -49,12 +49,6 @@ var tensorPositions = target.Rule{ID: ruleTensorPositions, Mesh: true, Reason: "
 	return f.Layout.TensorParallel > 1 && f.Job.Training.Data.ResetPositionIDs
 }}
 
-// expertShards holds for the models of 0.2.2 that wrap experts in FSDP whether or not
-// there is a mesh for it (models/*/infra/parallelize.py).
-var expertShards = target.Rule{ID: ruleExpertShards, Mesh: true, Reason: "expert_parallel needs data_parallel_shard or context_parallel above 1 in 0.2.2's deepseek_v3 and gpt_oss, which ask for a mesh of FSDP; its qwen3 and 0.3.0 do not", Breaks: func(f *target.Facts) bool {
-	return f.Layout.ExpertParallel > 1 && f.Layout.DataParallelShard*f.Layout.ContextParallel == 1
-}}
-
 // queryRules022 are the further rules of 0.2.2's qwen3.
 var queryRules022 = []target.Rule{
 	{ID: ruleContextTensor, Mesh: true, Reason: "context_parallel and tensor_parallel exclude one another in 0.2.2's qwen3 (experts, norms on queries and keys, tied embeddings, a head_dim of its own): torch's context parallelism asserts that attention is not split yet; 0.3.0 can", Breaks: func(f *target.Facts) bool {
@@ -98,6 +92,12 @@ var rules022 = []target.Rule{
 	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks, restarting position ids, or latent attention on a GPU for which SDPA has no kernel of it; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		d := &f.Job.Training.Data
 		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs || !fused022(f.Job))
+	}},
+	// The scores multiply what the experts return (models/moe/moe.py), which on each tensor rank is a part of
+	// the sum, while the plan of the gate (NoParallel) takes their gradients for whole ones: pytorch/torchtitan
+	// issue 2387, mended by 2416 after 0.2.2.
+	{ID: ruleTensorRouter, Mesh: true, Reason: "with tensor_parallel above 1 each tensor rank of 0.2.2 trains its copy of the routers on its own part of their gradient, and the copies drift apart without an error; 0.3.0 sums the parts", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && f.Layout.TensorParallel > 1
 	}},
 }
 

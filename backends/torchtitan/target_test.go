@@ -82,8 +82,10 @@ func TestRules(t *testing.T) {
 		{"graphs with pp", "0.3.0", denseModel(), piped, func(x *plan.Execution) { x.CUDAGraphs = "full" }, []diag.ID{rulePipelineGraphs}},
 		{"ep does not divide experts", "both", expertModel(), func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 3, 3 }, nil, []diag.ID{ruleExperts}},
 		{"ep beyond its ranks", "both", expertModel(), func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 2, 4 }, nil, []diag.ID{ruleExpertRanks}},
-		{"experts split by tp", "both", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 2 }, nil, []diag.ID{ruleExpertTensor}},
-		{"experts split by tp and said so", "both", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel, l.ExpertTensorParallel = 2, 2 }, nil, nil},
+		{"experts split by tp", "0.2.2", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 2 }, nil, []diag.ID{ruleExpertTensor, ruleTensorRouter}},
+		{"experts split by tp", "0.3.0", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 2 }, nil, []diag.ID{ruleExpertTensor}},
+		{"experts split by tp and said so", "0.2.2", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel, l.ExpertTensorParallel = 2, 2 }, nil, []diag.ID{ruleTensorRouter}},
+		{"experts split by tp and said so", "0.3.0", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel, l.ExpertTensorParallel = 2, 2 }, nil, nil},
 		{"ep with etp", "0.3.0", expertModel(), func(l *plan.Layout) {
 			sharded(l)
 			l.TensorParallel, l.ExpertTensorParallel, l.ExpertParallel = 2, 2, 2
@@ -91,7 +93,7 @@ func TestRules(t *testing.T) {
 		{"ep with etp", "0.2.2", expertModel(), func(l *plan.Layout) {
 			sharded(l)
 			l.TensorParallel, l.ExpertTensorParallel, l.ExpertParallel = 2, 2, 2
-		}, nil, nil},
+		}, nil, []diag.ID{ruleTensorRouter}},
 		{"deepep without ep", "both", expertModel(), sharded, func(x *plan.Execution) { x.MoEDispatcher = "deepep" }, []diag.ID{ruleDispatcher}},
 	}
 	for _, c := range cases {
@@ -134,8 +136,7 @@ func TestSplitAttention(t *testing.T) {
 	restarted := func(d *job.Data) { d.ResetPositionIDs = true }
 	both := func(d *job.Data) { masked(d); restarted(d) }
 	plain := func(*job.Data) {}
-	borrowed := func(l *plan.Layout) { l.ZeroStage, l.TensorParallel, l.ExpertParallel = 0, 2, 2 }
-	rules := []diag.ID{ruleContextTensor, ruleTensorMask, ruleTensorPositions, ruleExpertShards}
+	rules := []diag.ID{ruleContextTensor, ruleTensorMask, ruleTensorPositions}
 	for _, c := range []struct {
 		model  job.Model
 		layout func(*plan.Layout)
@@ -150,9 +151,6 @@ func TestSplitAttention(t *testing.T) {
 		{expertModel(), tensor, masked, []diag.ID{ruleTensorMask}},
 		{expertModel(), tensor, restarted, []diag.ID{ruleTensorPositions}},
 		{latentModel(), context, plain, nil},
-		{latentModel(), borrowed, plain, []diag.ID{ruleExpertShards}},
-		{sinkModel(), borrowed, plain, []diag.ID{ruleExpertShards}},
-		{expertModel(), borrowed, plain, nil},
 		{latentModel(), tensor, masked, nil},
 		{latentModel(), tensor, both, []diag.ID{ruleTensorPositions}},
 	} {

@@ -22,9 +22,9 @@ func version022() *version {
 		name: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", optionTables, "schema/0.2.2.jsonl"),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
-				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions, expertShards}, pipeline: true, context: true, weights: []string{"deepseek_v3"}, truncate: "true"},
+				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}, truncate: "true"},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.Attention.Sinks },
-				gaps: sinkGaps, rules: []target.Rule{expertShards}, unmasked: true, allToAll: true, weights: []string{"gpt_oss"}, truncate: "false", within: true,
+				gaps: sinkGaps, unmasked: true, allToAll: true, weights: []string{"gpt_oss"}, truncate: "false", within: true,
 				// models/gpt_oss/model/state_dict_adapter.py
 				notRead: "The adapter of 0.2.2's gpt_oss asks for experts in blocks of MXFP4, as OpenAI published them, and reads these with " +
 					"\"--checkpoint.initial_load_in_hf_quantized=true\" in extra_args alone. transformers saves experts in another form, which it does not read.",

@@ -106,16 +106,17 @@ func TestRandomSteps(t *testing.T) {
 
 // trainable reports whether a CPU can train what was drawn: Megatron-LM's layers in plain
 // torch have no centred norm, it ends in a validation while fp16 looks for its scale and
-// parameters are gathered behind other work, checkpoints of Megatron-FSDP hang over gloo, and
-// the attention of a CPU has no rules by which it is split over ranks, which TorchTitan leaves
-// to torch.
+// parameters are gathered behind other work, checkpoints of Megatron-FSDP hang over gloo, which
+// gathers no parts of several sizes, as ranks that spread experts and split them do, and the
+// attention of a CPU has no rules by which it is split over ranks, which TorchTitan leaves to torch.
 func trainable(l *artifacts.Launch) bool {
 	switch l.Framework {
 	case "deepspeed": // whose Adam of the host would be compiled
 		return !l.Execution.OffloadOptimizer
 	case "megatron":
 		scales := l.Job.Training.Precision == "fp16" && l.Job.Training.Data.Validation != nil
-		return !l.Job.Model.Norm.ZeroCentered && !(scales && l.Execution.OverlapParameterGather) && (!l.Execution.FullySharded || l.Job.Training.Checkpoint.Path == "")
+		return !l.Job.Model.Norm.ZeroCentered && !(scales && l.Execution.OverlapParameterGather) && (!l.Execution.FullySharded || l.Job.Training.Checkpoint.Path == "") &&
+			min(l.Layout.ExpertParallel, l.Layout.ExpertTensorParallel) == 1
 	}
 	return l.Layout.ContextParallel == 1 && (l.Version != "0.2.2" || l.Layout.TensorParallel == 1)
 }

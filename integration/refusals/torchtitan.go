@@ -145,18 +145,17 @@ var torchTitanCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel = 0, 8, true
 		}},
-	{Rule: "torchtitan-expert-shards", Version: "0.2.2", Model: "experts", What: "latent attention, expert_parallel = 8 within tensor_parallel = 8",
-		Says: "Mesh '['fsdp']' is not available",
-		Edit: func(d *Draft) {
-			latentMoE(d)
-			d.Job.Training.Precision = "fp32"
-			d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertParallel = 0, 8, true, 8
-		}},
-	{Rule: "torchtitan-expert-tensor", Version: "0.2.2", Model: "experts", What: "expert_tensor_parallel = 2 beside tensor_parallel = 4",
+	{Rule: "torchtitan-expert-tensor", Version: "0.2.2", Model: "experts", What: "expert_tensor_parallel = 2 beside tensor_parallel = 1",
 		Says: "Currently we only support ETP=TP or ETP=1",
 		Edit: func(d *Draft) {
 			qwen3MoE(d)
-			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertParallel, d.Layout.ExpertTensorParallel = 4, true, 2, 2
+			d.Layout.ExpertParallel, d.Layout.ExpertTensorParallel = 2, 2
+		}},
+	{Rule: "torchtitan-tensor-router", Version: "0.2.2", Model: "experts", What: "experts over 2 tensor ranks",
+		Why: "the routers of the ranks drift apart: after one step of a small model the norms of their gradients were 0.0044 and 0.0047, on one rank 0.0071",
+		Edit: func(d *Draft) {
+			latentMoE(d)
+			d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
 		}},
 	{Rule: "torchtitan-context-document-mask", Version: "0.2.2", Model: "dense", What: "restarting positions with context_parallel = 2",
 		Says: "multiple values for keyword argument 'positions'",
@@ -164,7 +163,7 @@ var torchTitanCases = []Case{
 			d.Layout.ContextParallel = 2
 			d.Job.Training.Data.ResetPositionIDs = true
 		}},
-	{Rule: "torchtitan-context-tensor", Version: "0.2.2", Model: "experts", What: "context_parallel = 2 beside tensor_parallel = 2 in qwen3",
+	{Rule: "torchtitan-context-tensor", Version: "0.2.2", Model: "dense", What: "context_parallel = 2 beside tensor_parallel = 2 in qwen3",
 		Says: "AssertionError",
 		Edit: func(d *Draft) {
 			qwen3Tensor(d)
@@ -177,13 +176,13 @@ var torchTitanCases = []Case{
 			d.Layout.ContextParallel = 2
 			d.Job.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 10, Steps: 1}
 		}},
-	{Rule: "torchtitan-tensor-document-mask", Version: "0.2.2", Model: "experts", What: "document masks beside tensor_parallel = 2 in qwen3",
+	{Rule: "torchtitan-tensor-document-mask", Version: "0.2.2", Model: "dense", What: "document masks beside tensor_parallel = 2 in qwen3",
 		Says: "got mixed torch.Tensor and DTensor",
 		Edit: func(d *Draft) {
 			qwen3Tensor(d)
 			d.Job.Training.Data.DocumentMask = true
 		}},
-	{Rule: "torchtitan-tensor-positions", Version: "0.2.2", Model: "experts", What: "restarting positions beside tensor_parallel = 2 in qwen3",
+	{Rule: "torchtitan-tensor-positions", Version: "0.2.2", Model: "dense", What: "restarting positions beside tensor_parallel = 2 in qwen3",
 		Says: "got mixed torch.Tensor and DTensor",
 		Edit: func(d *Draft) {
 			qwen3Tensor(d)
@@ -269,10 +268,10 @@ func latentMoE(d *Draft) {
 	m.MoE.SharedExperts, m.MoE.SharedExpertFFNHiddenSize = 1, m.MoE.ExpertFFNHiddenSize
 }
 
-// qwen3Tensor is qwen3MoE's mixture over two tensor ranks.
+// qwen3Tensor is a dense model of qwen3 over two tensor ranks.
 func qwen3Tensor(d *Draft) {
-	qwen3MoE(d)
-	d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
+	d.Job.Model.Architecture, d.Job.Model.Attention.QKNorm = "qwen3", true
+	d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
 }
 
 // vee lays the pipeline in a V.
