@@ -71,9 +71,14 @@ func schedule(j *job.Job, name string) {
 // probes ask for every feature of the table.
 var probes = []probe{
 	{feature: "constraints.layout.tensor_parallel", model: mixtral, edit: func(j *job.Job) { j.Constraints.Layout.TensorParallel = ints(2) }},
+	{feature: "constraints.layout.tensor_parallel", kind: titan, edit: func(j *job.Job) { j.Constraints.Layout.TensorParallel = ints(2) }},
 	{feature: "constraints.layout.tensor_parallel", kind: ds, edit: func(j *job.Job) { j.Constraints.Layout.TensorParallel = ints(2) }},
 	{feature: "constraints.layout.tensor_parallel", kind: ds, model: gemma, edit: func(j *job.Job) { j.Constraints.Layout.TensorParallel = ints(2) }},
 	{feature: "constraints.layout.tensor_parallel with zero_stage=3", model: mixtral, edit: func(j *job.Job) {
+		j.Constraints.Layout.TensorParallel = ints(2)
+		j.Constraints.Layout.ZeroStage = ints(3)
+	}},
+	{feature: "constraints.layout.tensor_parallel with zero_stage=3", kind: titan, edit: func(j *job.Job) {
 		j.Constraints.Layout.TensorParallel = ints(2)
 		j.Constraints.Layout.ZeroStage = ints(3)
 	}},
