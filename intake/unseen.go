@@ -31,9 +31,9 @@ func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) (found 
 		}
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
 		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
-			in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: w.Text, Verdict: draft.Unknown,
-				Why: "which program it starts, and what it adds to these options, is known where the file is given too"})
 			at := megatron.Place(file, w)
+			in.d.Find(draft.Finding{Place: at, Name: w.Text, Verdict: draft.Unknown,
+				Why: "which program it starts, and what it adds to these options, is known where the file is given too"})
 			in.d.Note("", fmt.Sprintf("%s:%d: %s was not given and may add options; what they set of training has the release's default here", at.File, at.Line, draft.Guarded("", w.Text)))
 			found = true
 		}
