@@ -188,12 +188,15 @@ func (c *cluster) crash(t *testing.T, i int) {
 }
 
 // hide takes a folder away from a node, as a file system that is not mounted there, until
-// the test has ended.
+// the test has ended. A node that was booted since has mounts of its own: another test may
+// have crashed it.
 func (c *cluster) hide(t *testing.T, i int, folder string) {
 	t.Helper()
-	inside := fmt.Sprintf("nsenter --mount --target $(pgrep -f '^slurmd -D -N n%d ')", i)
-	c.do(t, "%s mount -t tmpfs -o size=64k none %q", inside, folder)
-	t.Cleanup(func() { c.do(t, "%s umount %q", inside, folder) })
+	node := c.do(t, "pgrep -o -f '^slurmd -D -N n%d '", i)
+	c.do(t, "nsenter --mount --target %s mount -t tmpfs -o size=64k none %q", node, folder)
+	t.Cleanup(func() {
+		c.do(t, "! kill -0 %[1]s 2>/dev/null || nsenter --mount --target %[1]s umount %[2]q", node, folder)
+	})
 }
 
 func (c *cluster) run(t *testing.T, name string, args ...string) {
