@@ -270,8 +270,24 @@ def local_layers():
             config.context_parallel_size, config.window_size = context, window
 
     attention.DotProductAttention.__init__ = attention_anyway
+    biases_of_experts()
     name_absent_classes()
     host_calls("set_save_original_input")  # of Transformer Engine's quantised layers
+
+
+def biases_of_experts():
+    """Transformer Engine's grouped GEMMs leave tensor ranks to Megatron-LM, so that nothing adds up the gradients
+    of biases over them, which are those of other experts there."""
+    import megatron.core.tensor_parallel.layers as layers
+
+    make = layers.RowParallelLinear.__init__
+
+    def with_own_bias(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        if self.explicit_expert_comm and self.bias is not None:
+            self.bias.sequence_parallel = False
+
+    layers.RowParallelLinear.__init__ = with_own_bias
 
 
 def host_calls(*more):
