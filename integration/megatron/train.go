@@ -11,10 +11,11 @@ type Step struct {
 
 // Trained is a launch that was run.
 type Trained struct {
-	ID      string  `json:"id"`
-	Steps   []Step  `json:"steps"`
-	Seconds float64 `json:"seconds"`
-	Error   string  `json:"error"`
+	ID         string    `json:"id"`
+	Steps      []Step    `json:"steps"`
+	Validation []float64 `json:"validation"` // the loss of every evaluation, the last being that behind training
+	Seconds    float64   `json:"seconds"`
+	Error      string    `json:"error"`
 }
 
 // Train runs launches of one version and one kind of GPU on CPU ranks, one

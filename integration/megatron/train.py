@@ -17,6 +17,7 @@ import argparse
 import ctypes
 import json
 import os
+import re
 import runpy
 import shutil
 import signal
@@ -88,7 +89,7 @@ def attempt(case, script):
         os.setpgid(child, child)
         ranks[child] = number
     failed, code = children.wait(ranks, PATIENCE)
-    answer = {"id": case["id"], "steps": steps(case), "seconds": round(time.time() - start, 1)}
+    answer = {"id": case["id"], "steps": steps(case), "validation": validation(case), "seconds": round(time.time() - start, 1)}
     if failed is not None:
         answer["error"] = f"rank {ranks[failed]} ended with {code}: " + tail(case, ranks[failed])
     return answer, code
@@ -109,6 +110,11 @@ def steps(case):
         return []
     with open(path) as file:
         return [json.loads(line) for line in file]
+
+
+def validation(case):
+    """The losses of held-out data, in the order of the log, which has six digits."""
+    return [float(loss) for loss in re.findall(r"validation loss at iteration .*?lm loss value: (\S+)", text(case, case["world"] - 1))]
 
 
 def keep(step, loss, norm, rate, samples):

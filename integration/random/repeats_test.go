@@ -166,8 +166,8 @@ func onOneRank(l *artifacts.Launch) job.Job {
 }
 
 // apart is where a launch does not learn as a single rank does.
-func apart(l *artifacts.Launch, steps []step, alone trained) (complaints []string) {
-	if alone.Error != "" || len(alone.Steps) != len(steps) {
+func apart(l *artifacts.Launch, spread, alone trained) (complaints []string) {
+	if alone.Error != "" || len(alone.Steps) != len(spread.Steps) {
 		return []string{fmt.Sprintf("on one rank: %d steps: %s", len(alone.Steps), alone.Error)}
 	}
 	near := 2e-5
@@ -175,10 +175,18 @@ func apart(l *artifacts.Launch, steps []step, alone trained) (complaints []strin
 		near = 3e-3
 	}
 	unlogged := l.Framework == "megatron" && l.Execution.FullySharded && l.Job.Training.Optimizer.GradientClipping == 0
-	for i, s := range steps {
+	for i, s := range spread.Steps {
 		one := alone.Steps[i]
 		if !(math.Abs(s.Loss-one.Loss) < near) || !unlogged && math.Abs(s.Norm-one.Norm) > 10*near*max(1, one.Norm) {
 			complaints = append(complaints, fmt.Sprintf("step %d: loss %g and norm %g, on one rank %g and %g", s.Step, s.Loss, s.Norm, one.Loss, one.Norm))
+		}
+	}
+	if len(spread.Validation) != len(alone.Validation) {
+		complaints = append(complaints, fmt.Sprintf("%d evaluations, on one rank %d", len(spread.Validation), len(alone.Validation)))
+	}
+	for i, loss := range spread.Validation[:min(len(spread.Validation), len(alone.Validation))] {
+		if !(math.Abs(loss-alone.Validation[i]) < near) {
+			complaints = append(complaints, fmt.Sprintf("evaluation %d: loss %g, on one rank %g", i+1, loss, alone.Validation[i]))
 		}
 	}
 	return complaints

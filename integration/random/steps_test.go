@@ -35,15 +35,16 @@ type step struct {
 
 // trained is what became of a launch.
 type trained struct {
-	ID    string `json:"id"`
-	Steps []step `json:"steps"`
-	Error string `json:"error"`
+	ID         string    `json:"id"`
+	Steps      []step    `json:"steps"`
+	Validation []float64 `json:"validation"` // the losses of held-out data
+	Error      string    `json:"error"`
 }
 
 // TestRandomSteps trains small random jobs for a few steps on CPU ranks, and holds what the
 // frameworks log against the job: the loss, the rate of every step and the tokens read. What
-// several ranks train must repeat losses and gradient norms of a single one, and a run that goes
-// back to its checkpoint those of the first time, to the digit.
+// several ranks train must repeat losses, those of held-out data too, and gradient norms of a
+// single one, and a run that goes back to its checkpoint those of the first time, to the digit.
 // NDC_RANDOM_STEPS is how many per version (8), NDC_RANDOM_SEED where to start (1);
 // NDC_CONFORMANCE_CHEAP asks the newest versions alone.
 func TestRandomSteps(t *testing.T) {
@@ -79,7 +80,7 @@ func TestRandomSteps(t *testing.T) {
 					t.Run(l.Name, func(t *testing.T) {
 						line.Count(t)
 						r := results[l.Name]
-						t.Log(r.Steps)
+						t.Log(r.Steps, r.Validation)
 						if strings.Contains(r.Error, "this run needs") {
 							t.Skip("skipped: ", r.Error) // a newer transformers than the release's
 						}
@@ -90,7 +91,7 @@ func TestRandomSteps(t *testing.T) {
 							t.Error(complaint)
 						}
 						if alone, asked := results[single(l.Name)]; asked {
-							for _, complaint := range apart(l, r.Steps, alone) {
+							for _, complaint := range apart(l, r, alone) {
 								t.Error(complaint)
 							}
 						}
@@ -180,7 +181,7 @@ func trainMegatron(launches []*artifacts.Launch, _, folder string) ([]trained, e
 	answers, err := h.Train(given, filepath.Join(folder, "ranks"))
 	var list []trained
 	for i, a := range answers {
-		r := trained{ID: a.ID, Error: a.Error}
+		r := trained{ID: a.ID, Validation: a.Validation, Error: a.Error}
 		for _, s := range a.Steps {
 			r.Steps = append(r.Steps, step{s.Step, s.Loss, s.Norm, s.Rate, s.Samples * int64(launches[i].Job.Model.SequenceLength)})
 		}
@@ -238,10 +239,11 @@ func trainDeepSpeed(launches []*artifacts.Launch, python, folder string) ([]trai
 	var list []trained
 	for line := range strings.Lines(out) {
 		var r struct {
-			Name  string
-			Code  int
-			Steps [][4]any
-			Error string
+			Name       string
+			Code       int
+			Steps      [][4]any
+			Validation [][2]any
+			Error      string
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			return list, fmt.Errorf("%w in %q", err, line)
@@ -253,6 +255,9 @@ func trainDeepSpeed(launches []*artifacts.Launch, python, folder string) ([]trai
 		for _, s := range r.Steps {
 			n, _ := s[0].(float64)
 			answer.Steps = append(answer.Steps, step{Step: int(n), Loss: number(s[1]), Norm: number(s[2]), Rate: number(s[3])})
+		}
+		for _, v := range r.Validation {
+			answer.Validation = append(answer.Validation, number(v[1]))
 		}
 		list = append(list, answer)
 	}

@@ -48,18 +48,25 @@ def resave(folder):
 
 
 def keep(path):
-    """Writes the loss of every step to a file, with the rate of its update and the tokens read so far."""
-    log = MetricsProcessor.log
+    """Writes the loss of every step to a file, with the rate of its update and the tokens read so far, and those of held-out data."""
+    log, log_validation = MetricsProcessor.log, MetricsProcessor.log_validation
+
+    def write(line):
+        with open(path, "a", encoding="ascii") as file:
+            print(json.dumps(line), file=file)
 
     def logged(self, step, global_avg_loss, global_max_loss, grad_norm, extra_metrics=None, **kwargs):
         rates = [rate for name, rate in (extra_metrics or {}).items() if name.startswith("lr")]
         line = {"step": step, "loss": float(global_avg_loss), "norm": float(grad_norm), "rate": max(rates, default=None),
                 "tokens": int((extra_metrics or {}).get("n_tokens_seen", 0))}
-        with open(path, "a", encoding="ascii") as file:
-            print(json.dumps(line), file=file)
+        write(line)
         return log(self, step, global_avg_loss, global_max_loss, grad_norm, extra_metrics=extra_metrics, **kwargs)
 
-    MetricsProcessor.log = logged
+    def validated(self, loss, *args, **kwargs):
+        write({"validation": float(loss)})
+        return log_validation(self, loss, *args, **kwargs)
+
+    MetricsProcessor.log, MetricsProcessor.log_validation = logged, validated
 
 
 def rank(case, number, port):
@@ -109,8 +116,9 @@ def attempt(case):
         if os.path.exists(steps):
             with open(steps, encoding="ascii") as file:
                 lines = [json.loads(line) for line in file]
-            if all(line["loss"] >= 0 for line in lines):  # ranks without the last pipeline stage have a negative one
-                answer["steps"] = lines
+            logged = [line for line in lines if "loss" in line]
+            if all(line["loss"] >= 0 for line in logged):  # ranks without the last pipeline stage have a negative one
+                answer.update(steps=logged, validation=[line["validation"] for line in lines if "validation" in line])
     if failed is not None:
         with open(os.path.join(case["folder"], f"rank-{ranks[failed]}.log"), encoding="utf-8", errors="replace") as file:
             answer["error"] = f"rank {ranks[failed]} ended with {code}: " + "\n".join(file.read().strip().splitlines()[-12:])
