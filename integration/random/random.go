@@ -45,7 +45,7 @@ type drawing struct {
 	saves          bool
 	layers, length int
 	steps, batch   int
-	pp, vpp        int
+	pp, vpp, cp    int
 	gpu            string
 }
 
@@ -98,7 +98,13 @@ func (d *drawing) shape() {
 	if d.chance(10) {
 		d.layers++ // uneven stages
 	}
+	if d.cp = sized(d, []int{1, 1, 1, 2, 4}, []int{1, 1, 2}); d.chance(4) {
+		d.cp = 2 * d.perNode // spans nodes
+	}
 	d.length = sized(d, []int{512, 2048, 4096, 8192, 32768}, []int{64})
+	if d.small && d.cp > 1 && d.version == "0.3.0" { // TorchTitan splits masks of 128 rows
+		d.length = 128 * d.cp
+	}
 	d.gpu = sized(d, []string{"h100", "h100", "a100", "h200", "b200"}, []string{"h100", "a100"})
 	d.pins = d.chance(95)
 }
@@ -175,7 +181,7 @@ func (d *drawing) constraints() {
 
 // pinned narrows some axes; what is left open is for the search.
 func (d *drawing) pinned() {
-	tensor, context, expert := sized(d, []int{1, 1, 2, 2, 4, 8}, []int{1, 1, 2, 4}), sized(d, []int{1, 1, 1, 2, 4}, []int{1, 1, 2}), sized(d, []int{1, 2, 4, 8}, []int{1, 2, 2})
+	tensor, context, expert := sized(d, []int{1, 1, 2, 2, 4, 8}, []int{1, 1, 2, 4}), d.cp, sized(d, []int{1, 2, 4, 8}, []int{1, 2, 2})
 	if d.framework == "deepspeed" && d.chance(90) { // whose three ways exclude one another
 		switch d.r.IntN(3) {
 		case 0:
@@ -185,9 +191,6 @@ func (d *drawing) pinned() {
 		default:
 			tensor, context = 1, 1
 		}
-	}
-	if d.chance(4) {
-		context = 2 * d.perNode // spans nodes
 	}
 	d.maybe(95, "tensor_parallel", fmt.Sprint(tensor))
 	d.maybe(30, "sequence_parallel", d.suits([]string{"true", "false"}, map[string][]string{"deepspeed": {"false"}}))

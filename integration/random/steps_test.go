@@ -108,8 +108,7 @@ func TestRandomSteps(t *testing.T) {
 // trainable reports whether a CPU can train what was drawn: Megatron-LM's layers in plain
 // torch have no centred norm, it ends in a validation while fp16 looks for its scale and
 // parameters are gathered behind other work, checkpoints of Megatron-FSDP hang over gloo, which
-// gathers no parts of several sizes, as ranks that spread experts and split them do, and the
-// attention of a CPU has no rules by which it is split over ranks, which TorchTitan leaves to torch.
+// gathers no parts of several sizes, as ranks that spread experts and split them do.
 func trainable(l *artifacts.Launch) bool {
 	switch l.Framework {
 	case "deepspeed": // whose Adam of the host would be compiled
@@ -119,7 +118,7 @@ func trainable(l *artifacts.Launch) bool {
 		return !l.Job.Model.Norm.ZeroCentered && !(scales && l.Execution.OverlapParameterGather) && (!l.Execution.FullySharded || l.Job.Training.Checkpoint.Path == "") &&
 			min(l.Layout.ExpertParallel, l.Layout.ExpertTensorParallel) == 1
 	}
-	return l.Layout.ContextParallel == 1 && (l.Version != "0.2.2" || l.Layout.TensorParallel == 1)
+	return true
 }
 
 // trainedVersions are those that train on a CPU, the newest last.
@@ -314,6 +313,9 @@ func wrong(l *artifacts.Launch, steps []step) (complaints []string) {
 	for i, s := range steps {
 		n := i + 1
 		read := training.TokensOf(int64(n), model.SequenceLength)
+		if l.Version == "0.2.2" { // every context rank counts the tokens of all
+			read *= int64(l.Layout.ContextParallel)
+		}
 		switch ahead := l.Framework == "megatron"; { // logs the rate of the next step
 		case s.Step != n:
 			say("step %d, want %d", s.Step, n)

@@ -31,6 +31,7 @@ def install():
     integer_histograms()
     uneven_exchange()
     raw_transfers()
+    split_attention()
 
 
 def raw_transfers():
@@ -47,6 +48,43 @@ def raw_transfers():
         init(self, op, laid if laid.is_contiguous() else tensor, *args, **kwargs)
 
     P2POp.__init__ = as_it_lies
+
+
+def split_attention():
+    """torch has rules for the attention of GPUs over tensor and context ranks; the CPU's takes and gives the same tensors."""
+    import torch.distributed.tensor.experimental._context_parallel._attention as rings
+    from torch.distributed.tensor import DTensor, Shard
+
+    forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+    backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+
+    def split(op, args, kwargs):
+        q = args[op is backward]
+        local = [a.to_local() if isinstance(a, DTensor) else a for a in args]
+        if Shard(2) not in q.placements:  # sequences are whole
+            results = op(*local, **kwargs)
+        elif op is forward:
+            named = dict(zip(("dropout_p", "is_causal"), local[3:])) | kwargs
+            results = rings._templated_ring_attention(q.device_mesh.get_group(), 2, op, *local[:3], **named)
+        else:
+            names = "grad_out", "query", "key", "value", "out", "logsumexp", "dropout_p", "is_causal"
+            named = dict(zip(names, local)) | kwargs
+            results = rings._templated_ring_attention_backward(q.device_mesh.get_group(), 2, op, grad_out_name="grad_out", **named)
+        return tuple(DTensor.from_local(r, q.device_mesh, q.placements, run_check=False) for r in results)
+
+    attention = torch.nn.functional.scaled_dot_product_attention
+
+    def of_one_width(q, k, v, *args, scale=None, **kwargs):  # as the CPU's kernel wants heads
+        widths = [t.shape[-1] for t in (q, k, v)]
+        if not isinstance(q, DTensor) or len(set(widths)) == 1:
+            return attention(q, k, v, *args, scale=scale, **kwargs)
+        wide = [torch.nn.functional.pad(t.to_local(), (0, max(widths) - t.shape[-1])) for t in (q, k, v)]
+        q, k, v = (DTensor.from_local(t, q.device_mesh, q.placements, run_check=False) for t in wide)
+        return attention(q, k, v, *args, scale=scale or widths[0] ** -0.5, **kwargs)[..., : widths[2]]
+
+    torch.nn.functional.scaled_dot_product_attention = of_one_width
+    for op in forward, backward:
+        DTensor._op_dispatcher._custom_op_handlers[op] = split
 
 
 def uneven_exchange():
