@@ -86,7 +86,7 @@ type Standing struct {
 	Range     [2]float64    `json:"difference_range"`  // 90 %, to the first candidate's time, as a share; of itself zero
 	Fastest   float64       `json:"fastest"`           // probability of being the fastest of all that run
 	Reserve   bool          `json:"reserve,omitempty"` // no round has had it
-	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, implausible_step_time, … or a status; out_of_memory of others, too
+	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, implausible_step_time, … or a status; of others, too, that ended with an error
 	Pin       string        `json:"-"`
 }
 
@@ -120,7 +120,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		}
 		key := a.Job + " " + a.Candidate
 		earlier[key]++
-		run, why := readRun(of[a.Candidate], a, earlier[key], &f.Candidates[place])
+		run, why := f.readRun(of[a.Candidate], a, earlier[key], &f.Candidates[place])
 		if s := &r.Standings[place]; why != "" {
 			s.Failures, failures = append(s.Failures, why), append(failures, why)
 		}
@@ -132,7 +132,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 	}
 	r.Allocations = len(allocations)
 	if !slices.ContainsFunc(runs, func(x Run) bool { return !r.Standings[x.Candidate].full() }) {
-		what := fmt.Sprintf("none with %d reports of steady steps that are at most %g times as long as predicted, or as short", fewestReports, uncertainty.MostOff)
+		what := fmt.Sprintf("none without an error that has %d reports of steady steps that are at most %g times as long as predicted, or as short", fewestReports, uncertainty.MostOff)
 		if len(runs) > 0 {
 			what = "those that told something are of candidates that ran out of memory"
 		}
@@ -145,10 +145,11 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 // full reports whether a run ran out of memory, however far it came: the training would.
 func (s *Standing) full() bool { return slices.Contains(s.Failures, outOfMemory) }
 
-// Package logs' names of failures.
+// Package logs' names of failures, and that of a run which the log of its round does not end.
 const (
 	outOfMemory = "out_of_memory"
 	notANumber  = "not_a_number"
+	notEnded    = "not_ended"
 )
 
 // Why a run is none of the candidate's: somebody changed its files, or wrote others there.
@@ -158,11 +159,12 @@ const (
 )
 
 // readRun is what the run of an attempt showed, that its candidate's log tells of
-// as one of the launches of its job; and why it showed nothing, or ran out of memory
+// as one of the launches of its job; and why it showed nothing, or ended with an error
 // after it did. A run of other files than the trial's is none of the candidate's, and neither
 // is a step that is further from its prediction than predictions are. One whose loss is no
-// number at its end learns nothing, however fast it is.
-func readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string) {
+// number at its end learns nothing, however fast it is, and the training would not get past
+// what ends one before its last step, but for reasons that are none of the candidate's.
+func (f *File) readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string) {
 	launch := -1
 	if l != nil {
 		for i := range l.Launches {
@@ -205,9 +207,13 @@ func readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string) {
 	for _, t := range times {
 		square += (t/mean - 1) * (t/mean - 1)
 	}
-	why := ""
-	if slices.ContainsFunc(l.Failures, func(x logs.Failure) bool { return x.Launch == launch && x.Kind == outOfMemory }) {
-		why = outOfMemory
+	why := failure(l, launch, a.Status)
+	switch {
+	case why == outOfMemory: // whatever its status is
+	case a.Status == 0 || why == notEnded:
+		why = ""
+	case alone.Last().Iteration < f.Steps && !passing([]string{why}):
+		return Run{}, why
 	}
 	return Run{Seconds: mean, Spread: math.Sqrt(square / (n - 1) / n), At: float64(a.Number-1) / float64(max(1, a.Of-1))}, why
 }
@@ -221,7 +227,7 @@ func failure(l *logs.Log, launch, status int) string {
 	}
 	switch status {
 	case -1:
-		return "not_ended"
+		return notEnded
 	case 0:
 		return "too_few_steps"
 	case 124, 137: // of timeout(1): it ran past its limit, or was killed after it
@@ -291,7 +297,7 @@ func Reasons(failures []string) string {
 // so that another one may tell something.
 func passing(failures []string) bool {
 	return !slices.ContainsFunc(failures, func(kind string) bool {
-		return !slices.Contains([]string{"node", "network", "storage", "preempted", "not_ended"}, kind)
+		return !slices.Contains([]string{"node", "network", "storage", "preempted", notEnded}, kind)
 	})
 }
 

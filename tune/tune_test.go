@@ -411,6 +411,54 @@ func TestReadFullLater(t *testing.T) {
 	}
 }
 
+// TestReadCrashed: a run that an error ends behind steady steps tells nothing, unless they were
+// all of its steps, or the error is none of the candidate's; it is listed in any case.
+func TestReadCrashed(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, Steps: 15, RunGPUHours: 100, BudgetGPUHours: 100, Known: known(0.05, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2"}}}}
+	for i := range 2 {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
+	}
+	const (
+		crash  = "ndc: rank 3 on a failed first, at 2026-11-29 10:00:00: RuntimeError: sizes differ\n"
+		remote = "NCCL WARN NET/IB : Got completion from peer with status=12\n"
+	)
+	for _, c := range []struct {
+		name, log string
+		steps     int
+		status    string
+		told      bool
+		why       []string
+	}{
+		{"a traceback", run(7, 1.8) + crash, 15, "1", false, []string{"unexplained"}},
+		{"a traceback behind the last step", run(7, 1.8) + crash, 12, "1", true, []string{"unexplained"}},
+		{"nothing but a status", run(7, 1.8), 15, "3", false, []string{"status 3"}},
+		{"a hang", run(7, 1.8), 15, "124", false, []string{"time_limit"}},
+		{"the network", run(7, 1.8) + remote, 15, "1", true, []string{"network"}},
+		{"what the run got over", run(7, 1.8) + remote, 15, "0", true, nil},
+		{"steps that go on", run(7, 1.8), 15, "", true, nil},
+	} {
+		f.Steps = c.steps
+		text := "ndc: run 1 of 2 in job 7: candidate-1\nndc: run 1 ended with status 0 after 60 s\nndc: run 2 of 2 in job 7: candidate-2\n"
+		if c.status != "" {
+			text += "ndc: run 2 ended with status " + c.status + " after 60 s\n"
+		}
+		r, err := Read(f, attemptsOf(t, text), map[string]*logs.Log{"candidate-1": logs.Parse(run(7, 2)), "candidate-2": logs.Parse(c.log)})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		pick := "candidate-1"
+		if c.told {
+			pick = "candidate-2"
+		}
+		if s := r.Standings[1]; r.Pick != pick || s.Runs > 0 != c.told || !slices.Equal(s.Failures, c.why) {
+			t.Errorf("%s: %s of %+v", c.name, r.Pick, r.Standings)
+		}
+		if next := r.Next(f); slices.Contains(next.Candidates, 1) != c.told {
+			t.Errorf("%s: next is %+v", c.name, next)
+		}
+	}
+}
+
 // TestReadSlower: a run that is slower as a whole than others of its candidate, by its
 // allocation or by when it was, counts. That is what the first candidate runs twice for.
 func TestReadSlower(t *testing.T) {
