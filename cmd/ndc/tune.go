@@ -308,6 +308,11 @@ func nextRound(t *terminal, out string, force bool) error {
 	}
 	f.NDCVersion = version
 	f.Hold(&round)
+	for _, name := range f.Rounds[len(f.Rounds)-1].Runs {
+		if script := filepath.Join(out, name, f.Job+".sbatch"); !isFile(script) {
+			return usageError(fmt.Sprintf("The next round runs %s, and there is no %s. Put the folder back; a new trial of the same job, in another folder, has the same.", name, script))
+		}
+	}
 	return putTrial(t, out, f, func(o *output.Output) []output.Folder {
 		return []output.Folder{{Path: ".", Files: trialFiles(f, ownCalibration(f, o.Read))}}
 	}, force)

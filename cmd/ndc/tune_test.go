@@ -84,6 +84,17 @@ func TestRound(t *testing.T) {
 	s.write(t, log, strings.Replace(was, "; configuration ", "; configuration 0", 1))
 	mustHold(t, "what was collected of another build", said(exitOK, "--collect", folder), "The fastest is candidate-1", "1 another build\n")
 	s.write(t, log, was)
+	// A round is not written whose script would not find a candidate's.
+	kept = "trial/candidate-3/" + f.Job + ".sbatch"
+	was = s.read(kept)
+	if err := os.Remove(filepath.Join(s.folder, kept)); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, "what is said of a script that is gone", strings.Join(strings.Fields(said(exitInput, "--next", folder)), " "), "The next round runs candidate-3, and there is no")
+	if _, err := os.Lstat(filepath.Join(folder, "round-2.sbatch")); err == nil {
+		t.Error("a round is written whose candidate has no script")
+	}
+	s.write(t, kept, was)
 	mustHold(t, "the next round", said(exitOK, "--next", folder), "round 2 of a trial", "candidate-3  step", "joins by what the runs so far say", "Order      candidate-1, ")
 	if err := json.Unmarshal([]byte(s.read("trial/trial.json")), &f); err != nil || len(f.Rounds) != 2 {
 		t.Fatalf("%v, %d rounds", err, len(f.Rounds))
