@@ -480,7 +480,9 @@ func TestTables(t *testing.T) {
 		{"two ranks", ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39    N/A\n" + mean, []string{" 2 2 12.37 false"}},
 		{"two ranks that are named", "# Collective test starting: sendrecv_perf\n" + ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39    N/A\n" + mean, []string{"sendrecv 2 2 12.37 false"}},
 		{"many ranks", ranks(now, 64, 8) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.18      0    86676   12.39   12.39      0\n" + mean, []string{" 64 8 12.18 false"}},
-		{"mpirun --tag-output", strings.ReplaceAll("\n"+ranks(now, 16, 8)+sum+mean, "\n", "\n[1,0]<stdout>:"), []string{"all_reduce 16 2 446.28 false"}},
+		{"mpirun --tag-output", prefixed("[1,0]<stdout>:", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
+		{"mpirun --tag-output of Open MPI 5", prefixed("[prterun-node-0-4711@1,0]<stdout>: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
+		{"mpirun --output tag-detailed", prefixed("[prterun-node-0-4711@1,0][node-0:4712]<stdout>: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"a release before 2.13", ranks(old, 16, 8) + "  1073741824     268435456     float     sum   4511.2  238.02  446.28  5e-07   4520.9  237.50  445.32  5e-07\n" +
 			"  2147483648     536870912     float     sum    34719  247.41  463.90  1e+02*  34720  247.41  463.89  5e-07\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_reduce 16 2 463.9 true"}},
 		{"a group for each GPU of a node, all at once", split(func(i int) int { return i % 8 }) + "  1073741824     268435456     float     sum      -1  22369.6   48.00   48.00      0  22369.6   48.00   48.00      0\n" + mean, []string{" 2 2 48 false"}},
@@ -841,6 +843,7 @@ func TestDegrees(t *testing.T) {
 		want []Degrees
 	}{
 		"megatron":        {world + told + fmt.Sprintf(step, 1), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2, Expert: 8, MicroBatch: 5}}},
+		"Open MPI 5":      {prefixed("[prterun-a-1@1,0]<stdout>: ", world+told+fmt.Sprintf(step, 1)), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2, Expert: 8, MicroBatch: 5}}},
 		"megatron, 0.12":  {before + fmt.Sprintf(step, 1), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2}}},
 		"two launches":    {world + fmt.Sprintf(step, 4) + fmt.Sprintf(step, 2), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2}, {}}},
 		"torchtitan":      {mesh + ", ep=2\n" + fmt.Sprintf(titan, 1), []Degrees{{Pipeline: 2, Replicate: 3, Shard: 4, Context: 5, Tensor: 6, Expert: 2}}},
@@ -854,6 +857,11 @@ func TestDegrees(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+}
+
+// prefixed is a text with something in front of its lines.
+func prefixed(prefix, text string) string {
+	return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
 }
 
 // TestSaves: a run waits for a checkpoint while it is written, or while it is copied to

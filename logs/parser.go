@@ -44,11 +44,12 @@ type Parser struct {
 func (p *Parser) Log() *Log { return &p.log }
 
 // prefixes are what launchers put before a line: srun --label a task's number,
-// torchrun and mpirun --tag-output a rank; what collects logs a
+// torchrun and mpirun --tag-output a rank, the latter since Open MPI 5 with a blank
+// behind it (src/common/pmix_iof.c of OpenPMIx); what collects logs a
 // time; and what colours a text or clears a line of a terminal (ECMA-48's control
 // sequences, of which a colour is one).
 var (
-	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?|\[\S*\b\d+,\d+\]<std(?:out|err)>:)+`)
+	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?|\[\S*\b\d+(?:\]\[\S+)?\]<std(?:out|err)>: ?)+`)
 	stamps   = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)? `)
 	colours  = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 	torchrun = regexp.MustCompile(`\[default\d+\]:`)
