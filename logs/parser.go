@@ -55,6 +55,9 @@ var (
 	torchrun = regexp.MustCompile(`\[default\d+\]:`)
 )
 
+// Unstamped is a line without the time that what collects logs puts before it.
+func Unstamped(line string) string { return line[len(stamps.FindString(line)):] }
+
 // Line reads the next line, with or without its end.
 func (p *Parser) Line(text string) {
 	p.line++
@@ -99,10 +102,9 @@ const widest = 64
 // say reads what one speaker says.
 func (p *Parser) say(text string) {
 	stamped := text
-	text = text[len(stamps.FindString(text)):]
+	text = Unstamped(text)
 	if p.speaker = prefixes.FindString(text); p.speaker != "" {
-		text = text[len(p.speaker):]
-		text = text[len(stamps.FindString(text)):]
+		text = Unstamped(text[len(p.speaker):])
 	}
 	p.time(stamped)
 	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, model, table} {

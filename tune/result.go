@@ -38,7 +38,7 @@ var (
 // Attempts reads what the script of a round has logged. The error is the reader's.
 func Attempts(r io.Reader) (list []Attempt, err error) {
 	err = logs.Lines(r, func(line string) {
-		line = strings.TrimRight(line, "\r\n")
+		line = logs.Unstamped(strings.TrimRight(line, "\r\n"))
 		if m := attemptBegan.FindStringSubmatch(line); m != nil {
 			list = append(list, Attempt{Job: strings.Clone(m[3]), Number: number(m[1]), Of: number(m[2]), Candidate: strings.Clone(m[4]), Status: -1})
 		}

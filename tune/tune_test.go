@@ -239,6 +239,9 @@ ndc: run 3 of 4 in job 7: candidate-3
 ndc: run 3 ended with status 0 after 61 s
 ndc: run 4 of 4 in job 7: candidate-1
 `)
+	if stamped := attemptsOf(t, "2026-11-29T10:00:00.123Z ndc: run 1 of 4 in job 7: candidate-1\r\n2026-11-29 10:01:01 ndc: run 1 ended with status 0 after 61 s\n"); !slices.Equal(stamped, attempts[:1]) {
+		t.Errorf("with times in front: %+v", stamped)
+	}
 	if len(attempts) != 4 || attempts[1].Status != 1 || attempts[3].Status != -1 {
 		t.Fatalf("%+v", attempts)
 	}
