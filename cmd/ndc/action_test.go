@@ -55,6 +55,7 @@ type change struct {
 	dir, temp string
 	context   map[string]string // what expressions of the action stand for
 	action    action
+	said      map[string]string // by its steps, when they last ran
 }
 
 func newChange(t *testing.T) *change {
@@ -63,7 +64,7 @@ func newChange(t *testing.T) *change {
 		t.Skip("git is not installed")
 	}
 	root := t.TempDir()
-	c := &change{dir: filepath.Join(root, "clone"), temp: filepath.Join(root, "runner"), context: map[string]string{
+	c := &change{dir: filepath.Join(root, "clone"), temp: filepath.Join(root, "runner"), said: map[string]string{}, context: map[string]string{
 		"github.base_ref": "main", "github.event.pull_request.number": "7", "github.token": "secret", "github.action_path": "unused",
 	}}
 	readYAML(t, "action.yml", &c.action)
@@ -178,6 +179,7 @@ func (c *change) steps(t *testing.T) (failed []string) {
 			env[name] = c.value(t, text)
 		}
 		out, err := c.try(env, s.Run)
+		c.said[s.Name] = out
 		t.Logf("%s: %v\n%s", s.Name, err, out)
 		if err != nil {
 			failed = append(failed, s.Name)
@@ -240,6 +242,23 @@ func TestAction(t *testing.T) {
 		if got := c.read("ndc.md"); !strings.Contains(got, want) {
 			t.Errorf("%s: the comment is %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestActionMistakes: what is wrong with jobs is said where they are compared, also where the
+// base has no such folder, and so is what a comparison warns of.
+func TestActionMistakes(t *testing.T) {
+	c := newTinyChange(t)
+	c.context["inputs.jobs"] = "new"
+	c.sh(t, nil, `mkdir new && sed 's/seed /sed /; s/tiny/other/' jobs/job.hcl >new/job.hcl && git add -A && git commit -q -m new`)
+	if failed := strings.Join(c.steps(t), " "); failed != "Check Compare" || !strings.Contains(c.said["Compare"], "[unknown-argument]\n  on new/job.hcl line ") || strings.Contains(c.said["Compare"], "no such file") {
+		t.Errorf("a job that cannot be read: %q fail, and is told as %q", failed, c.said["Compare"])
+	}
+	c.sh(t, nil, `sed -i 's/sed /seed /; s/other/tiny/' new/job.hcl && mkdir all && mv jobs new all && rm -r all/*/out && ndc build all/jobs >/dev/null && ndc build all/new >/dev/null && git add -A && git commit -q -m all`)
+	c.context["inputs.jobs"] = "all"
+	c.steps(t)
+	if !strings.Contains(c.said["Compare"], "[shared-checkpoint]") {
+		t.Errorf("two jobs that save to one folder are told as %q", c.said["Compare"])
 	}
 }
 
