@@ -12,6 +12,8 @@ import (
 
 	yaml "github.com/zclconf/go-cty-yaml"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/ndc-dev/ndc/lang/schema"
 )
 
 // action is what the test reads of action.yml.
@@ -254,6 +256,11 @@ func TestActionMistakes(t *testing.T) {
 	if failed := strings.Join(c.steps(t), " "); failed != "Check Compare" || !strings.Contains(c.said["Compare"], "[unknown-argument]\n  on new/job.hcl line ") || strings.Contains(c.said["Compare"], "no such file") {
 		t.Errorf("a job that cannot be read: %q fail, and is told as %q", failed, c.said["Compare"])
 	}
+	c.context["inputs.fail-on"] = "convergance"
+	if failed := strings.Join(c.steps(t), " "); failed != "Check Compare" || !strings.Contains(c.said["Compare"], "fail-on is convergance, and may be "+strings.Join(schema.EffectNames()[:2], ", ")+" or "+schema.EffectNames()[2]+".") {
+		t.Errorf("an effect that there is not: %q fail, and is told as %q", failed, c.said["Compare"])
+	}
+	c.context["inputs.fail-on"] = ""
 	c.sh(t, nil, `sed -i 's/sed /seed /; s/other/tiny/' new/job.hcl && mkdir all && mv jobs new all && rm -r all/*/out && ndc build all/jobs >/dev/null && ndc build all/new >/dev/null && git add -A && git commit -q -m all`)
 	c.context["inputs.jobs"] = "all"
 	c.steps(t)
