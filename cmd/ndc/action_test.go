@@ -267,6 +267,12 @@ func TestActionMistakes(t *testing.T) {
 	if !strings.Contains(c.said["Compare"], "[shared-checkpoint]") {
 		t.Errorf("two jobs that save to one folder are told as %q", c.said["Compare"])
 	}
+	// What was said of another folder is not said of one that cannot be compared.
+	c.context["inputs.base"] = "nowhere"
+	before := c.read("gh")
+	if failed := strings.Join(c.steps(t), " "); failed != "Check Compare" || c.read("gh") != before {
+		t.Errorf("without a base %q fail, and the comment is\n%s", failed, c.read("comment.md"))
+	}
 }
 
 // TestActionHistory: a clone with all of its history has it after the action, too, which
