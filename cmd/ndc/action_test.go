@@ -273,6 +273,12 @@ func TestActionMistakes(t *testing.T) {
 	if failed := strings.Join(c.steps(t), " "); failed != "Check Compare" || c.read("gh") != before {
 		t.Errorf("without a base %q fail, and the comment is\n%s", failed, c.read("comment.md"))
 	}
+	c.context["inputs.base"] = ""
+	// A change from a fork has a token that may not comment.
+	c.write(t, "../runner/ndc/gh", "#!/bin/sh\necho 'GraphQL: Resource not accessible by integration' >&2\nexit 1\n")
+	if failed := strings.Join(c.steps(t), " "); failed != "Check" || !strings.Contains(c.said["Comment"], "::warning::") {
+		t.Errorf("where nothing may comment %q fail, and is told as %q", failed, c.said["Comment"])
+	}
 }
 
 // TestActionHistory: a clone with all of its history has it after the action, too, which
