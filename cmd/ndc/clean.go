@@ -38,6 +38,7 @@ write stay. --dry-run lists what would be removed.`,
 				out = beside(args[0])
 			}
 			results, diags := clean(out, w, dryRun)
+			here(diags)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)

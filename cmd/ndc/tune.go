@@ -103,7 +103,8 @@ func newTrial(t *terminal, argument, out string, flags *inputFlags, hours float6
 		}
 		return list
 	}
-	return putTrial(t, out, &x.file, folders, force)
+	_, diags := write(out, folders, nil, force, nil)
+	return toldTrial(t, out, &x.file, diags)
 }
 
 // trial is a trial in the making.
@@ -313,14 +314,15 @@ func nextRound(t *terminal, out string, force bool) error {
 			return usageError(fmt.Sprintf("The next round runs %s, and there is no %s. Put the folder back; a new trial of the same job, in another folder, has the same.", name, script))
 		}
 	}
-	return putTrial(t, out, f, func(o *output.Output) []output.Folder {
+	_, diags := write(out, func(o *output.Output) []output.Folder {
 		return []output.Folder{{Path: ".", Files: trialFiles(f, ownCalibration(f, o.Read))}}
-	}, force)
+	}, nil, force, nil)
+	here(diags)
+	return toldTrial(t, out, f, diags)
 }
 
-// putTrial writes the files of a trial and tells of its last round.
-func putTrial(t *terminal, out string, f *tune.File, folders func(*output.Output) []output.Folder, force bool) error {
-	_, diags := write(out, folders, nil, force, nil)
+// toldTrial says what came of writing a trial, and tells of its last round.
+func toldTrial(t *terminal, out string, f *tune.File, diags diag.List) error {
 	t.diagnostics(diags, nil)
 	if diags.HasErrors() {
 		return exitError(exitInput)

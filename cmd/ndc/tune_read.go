@@ -127,6 +127,7 @@ func collectTrial(t *terminal, folder string, force bool) error {
 	_, diags := write(folder, func(*output.Output) []output.Folder {
 		return []output.Folder{{Path: ".", Files: trialFiles(f, text)}}
 	}, nil, force, nil)
+	here(diags)
 	t.diagnostics(diags, nil)
 	if diags.HasErrors() {
 		return exitError(exitInput)
