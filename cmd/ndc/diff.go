@@ -225,6 +225,9 @@ func inRevision(dir, rev, name, shown string) (side, error) {
 	}
 	if _, err := fs.Stat(r, full); err != nil {
 		r.blobs.close()
+		if what := notFollowed(""); errors.As(err, &what) {
+			return side{}, fmt.Errorf("%s cannot be read: %w", shown, what)
+		}
 		return side{name: full}, usageError(fmt.Sprintf("There is no %s: the revision has no %s.", shown, full))
 	}
 	return side{fsys: r, name: full, shown: shown, rev: rev}, nil

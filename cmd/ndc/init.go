@@ -323,6 +323,11 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 		return nil, err
 	}
 	if !got.files.Inner(source.Inner) {
+		for _, name := range got.files.LeftOut {
+			if strings.HasPrefix(source.Inner+"/", strings.TrimSuffix(name, "/")+"/") {
+				return nil, fmt.Errorf("%q of it is a link or a submodule, which is not fetched. Name the repository that the submodule is of, or the folder that the link leads to", name)
+			}
+		}
 		return nil, fmt.Errorf("it has no folder %q", source.Inner)
 	}
 	sums, hash := lock.Sums(got.files.Content)

@@ -27,7 +27,19 @@ type revision struct {
 	fetched fs.FS                    // the working tree; nil without one
 	entries map[string]revisionEntry // by path
 	below   map[string][]fs.DirEntry // of folders, in the order of their names
+	left    map[string]notFollowed   // links and submodules, by path
 }
+
+// notFollowed says what lies at a path of a revision, which is not there to who reads it.
+type notFollowed string
+
+// Error says what it is, and where it can be read.
+func (n notFollowed) Error() string {
+	return fmt.Sprintf("it is a %s, which is not followed in a revision; check the revision out beside (git worktree add) and compare the folders", string(n))
+}
+
+// Is reports whether it is told as absence.
+func (n notFollowed) Is(target error) bool { return target == fs.ErrNotExist }
 
 // revisionEntry is a file or a folder of a commit, as fs tells of it.
 type revisionEntry struct {
@@ -61,10 +73,16 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	if err != nil {
 		return nil, "", err
 	}
-	r = &revision{blobs: blobs, fetched: tree, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}}
+	r = &revision{blobs: blobs, fetched: tree, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}, left: map[string]notFollowed{}}
 	for line := range strings.SplitSeq(string(listing), "\x00") {
 		what, file, _ := strings.Cut(line, "\t")
-		if f := strings.Fields(what); len(f) == 3 && f[1] == "blob" && strings.HasPrefix(f[0], "100") {
+		switch f := strings.Fields(what); {
+		case len(f) != 3:
+		case f[1] == "commit":
+			r.left[file] = "submodule"
+		case !strings.HasPrefix(f[0], "100"):
+			r.left[file] = "symbolic link"
+		default:
 			r.add(file, revisionEntry{name: path.Base(file), object: f[2], mode: 0o444})
 		}
 	}
@@ -160,7 +178,7 @@ func (r *revision) Open(name string) (fs.File, error) {
 		return r.fetched.Open(name)
 	}
 	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: r.missing(name)}
 	}
 	f := &revisionFile{revisionEntry: e, list: r.below[path.Clean(name)]}
 	if e.object != "" {
@@ -171,6 +189,16 @@ func (r *revision) Open(name string) (fs.File, error) {
 		f.size, f.Reader = int64(len(content)), bytes.NewReader(content)
 	}
 	return f, nil
+}
+
+// missing says why there is nothing at a path.
+func (r *revision) missing(name string) error {
+	for at := path.Clean(name); at != "." && at != "/"; at = path.Dir(at) {
+		if what := r.left[at]; what != "" {
+			return what
+		}
+	}
+	return fs.ErrNotExist
 }
 
 // revisionFile is an open file or folder.
