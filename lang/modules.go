@@ -409,6 +409,9 @@ type Called struct{ Folder, Name string }
 // those call, as far as the files could be read.
 func (w *Workspace) Modules() map[Called]string {
 	found := map[Called]string{}
+	if w.loader == nil { // nothing was read
+		return found
+	}
 	for _, n := range w.loader.nodes {
 		if n.block != nil && n.block.Type == "module" && len(n.block.Labels) > 0 && len(n.calls) > 0 {
 			found[Called{path.Dir(n.block.DefRange().Filename), n.block.Labels[0]}] = path.Clean(n.calls[0].module.folder)

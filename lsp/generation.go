@@ -97,8 +97,9 @@ func (l *looker) load(root string) {
 			r.diags.Append(l.Program.Check(r.workspace.Jobs))
 		}
 		l.loaded[root] = r
+		modules := r.workspace.Modules()
 		l.mu.Lock()
-		maps.Copy(l.modules, r.workspace.Modules())
+		maps.Copy(l.modules, modules)
 		l.mu.Unlock()
 	}
 	if !r.diags.HasErrors() {

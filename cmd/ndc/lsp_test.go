@@ -239,6 +239,27 @@ site "lab" {
 	}
 }
 
+// TestEditorBesideMergedLock: a lock that cannot be read, as where a merge left its marks in
+// it, is told of, and ends nothing.
+func TestEditorBesideMergedLock(t *testing.T) {
+	tiny, err := os.ReadFile("../../examples/tiny/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for name, text := range map[string]string{"job.hcl": string(tiny), lock.Name: "<<<<<<< HEAD\n=======\n>>>>>>> change\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := newEditor(t, false)
+	uri, _ := e.open(filepath.Join(folder, "job.hcl"))
+	if told := e.next(strings.Replace(uri, "job.hcl", lock.Name, 1)); len(told.Diagnostics) == 0 {
+		t.Error("nothing is said of the lock")
+	}
+	e.ask("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": uri}}, nil)
+}
+
 // TestLensIsLocked: a choice that is locked is what is predicted.
 func TestLensIsLocked(t *testing.T) {
 	src, err := os.ReadFile("../../examples/llama3-8b/job.hcl")
