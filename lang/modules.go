@@ -388,18 +388,44 @@ type inside struct {
 	root string
 }
 
+// within is the name that the file system beneath has for what is asked.
+func (f inside) within(name string) (string, error) {
+	switch {
+	case !within(name, f.root):
+		return "", &fs.PathError{Op: "open", Path: name, Err: errors.New("it lies outside of the module's source")}
+	case name == f.root:
+		return ".", nil
+	case f.root == ".":
+		return name, nil
+	}
+	return strings.TrimPrefix(name, strings.TrimSuffix(f.root, "/")+"/"), nil
+}
+
 // Open implements fs.FS.
 func (f inside) Open(name string) (fs.File, error) {
-	if !within(name, f.root) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it lies outside of the module's source")}
-	}
-	rel := "."
-	if f.root == "." {
-		rel = name
-	} else if name != f.root {
-		rel = strings.TrimPrefix(name, strings.TrimSuffix(f.root, "/")+"/")
+	rel, err := f.within(name)
+	if err != nil {
+		return nil, err
 	}
 	return f.FS.Open(rel)
+}
+
+// Stat implements fs.StatFS: files of an editor may lie nowhere yet.
+func (f inside) Stat(name string) (fs.FileInfo, error) {
+	rel, err := f.within(name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Stat(f.FS, rel)
+}
+
+// ReadDir implements fs.ReadDirFS, for the same reason.
+func (f inside) ReadDir(name string) ([]fs.DirEntry, error) {
+	rel, err := f.within(name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(f.FS, rel)
 }
 
 // Called is a module block: the folder in which it stands, and its label.

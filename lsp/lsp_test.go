@@ -116,6 +116,21 @@ func TestFolders(t *testing.T) {
 	e.until("/w/jobs/job.hcl", clean)
 }
 
+// TestFilesOfModules: a file that is not saved yet is a part of a module, too, whose folder
+// may not be there either.
+func TestFilesOfModules(t *testing.T) {
+	const name, file = "/w/jobs/job.hcl", "/w/modules/base/new.hcl"
+	job := strings.Replace(replaced(t, "512", "module.base.batch"), "model \"small\" {", "module \"base\" {\n  source = \"../modules/base\"\n}\n\nmodel \"small\" {", 1)
+	for _, files := range []fstest.MapFS{{"w/modules/base/m.hcl": {Data: []byte("# nothing\n")}}, {}} {
+		files["w/jobs/job.hcl"] = &fstest.MapFile{Data: []byte(job)}
+		e := edit(t, files, Options{})
+		e.open(name, job)
+		e.until(name, func(list []diagnostic) bool { return len(list) > 0 })
+		e.open(file, "output \"batch\" {\n  value = 512\n}\n")
+		e.until(name, clean)
+	}
+}
+
 // fetching is a program with modules in .ndc of /w/jobs.
 type fetching struct{ program }
 
