@@ -23,9 +23,10 @@ func (s *script) assignments(do func(name string, a *syntax.Assign, at diag.Rang
 
 // checkEnvironment checks the names of variables that programs read.
 func checkEnvironment(s *script) {
+	const all = "NCCL_" // stands in all names, and makes none of them long
 	var known []string
 	for _, v := range ncclVariables() {
-		known = append(known, v.Name)
+		known = append(known, strings.TrimPrefix(v.Name, all))
 	}
 	told, v := map[string]bool{}, s.variables()
 	s.assignments(func(name string, _ *syntax.Assign, at diag.Range) {
@@ -41,11 +42,12 @@ func checkEnvironment(s *script) {
 				return
 			}
 		}
-		if !strings.HasPrefix(name, "NCCL_") || slices.Contains(known, name) || s.isOwn(v, name) {
+		own, isNCCL := strings.CutPrefix(name, all)
+		if !isNCCL || slices.Contains(known, own) || s.isOwn(v, name) {
 			return
 		}
-		if near := closest(name, known); near != "" {
-			s.report(UnknownVariable, at, fmt.Sprintf("No release of NCCL that ndc knows reads %s, and nothing tells of a name that it does not know. Did you mean %s?", name, near))
+		if near := closest(own, known); near != "" {
+			s.report(UnknownVariable, at, fmt.Sprintf("No release of NCCL that ndc knows reads %s, and nothing tells of a name that it does not know. Did you mean %s?", name, all+near))
 		}
 	})
 }

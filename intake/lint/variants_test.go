@@ -71,6 +71,7 @@ func TestVariants(t *testing.T) {
 		{"a variable of the script that is one letter off one of NCCL", head + "NCCL_VER=2.21\nmodule load nccl/$NCCL_VER\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a misspelt variable that the script reads and exports", head + "export NCCL_DEBUGS=INFO\necho $NCCL_DEBUGS\ntorchrun --nproc-per-node 8 train.py\n", []diag.ID{UnknownVariable}},
 		{"a variable of the script that is named like one of a program", head + "NCCL_LEVEL=INFO\nexport NCCL_DEBUG=$NCCL_LEVEL\ntorchrun --nproc-per-node 8 train.py\n", nil},
+		{"a variable of the site's scripts that is two letters off a short one of NCCL", head + "export NCCL_TEST=0\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a variable of another library", head + "export NCCL_IB_HCA_OF_MINE=1\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a placeholder of a secret", head + "export WANDB_API_KEY=your-key-goes-here-0123456789\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"an option by its beginning", head + "torchrun --nproc-per-node 8" + model + "--train-iter 10\n", nil},
