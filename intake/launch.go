@@ -330,7 +330,7 @@ func (in *intake) loose(words []settings.Word) {
 }
 
 // missing names the configuration that a script starts a framework with, and that is
-// not among the files; "" where there is none.
+// not among the files, or else what it starts; "" where it starts nothing.
 func (in *intake) missing() string {
 	scripts := in.scripts()
 	for _, f := range in.files {
@@ -373,7 +373,7 @@ func (in *intake) missing() string {
 			return fmt.Sprintf(" On line %d bash runs %s as a command: the line before does not go on, and its command is without this option and all that follow.", c.Words[0].Line, c.Words[0].Text)
 		}
 	}
-	return ""
+	return in.starts()
 }
 
 // pythonConfig is where a command names a configuration of TorchTitan 0.3 or later,

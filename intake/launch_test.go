@@ -727,7 +727,11 @@ func TestMissing(t *testing.T) {
 		"torchrun train.py --deepspeed_config=conf/z3.json":                                                                                   "DeepSpeed is started with the configuration conf/z3.json:",
 		"srun torchrun -m torchtitan.train --module gpt_oss --config gpt_oss_20b --training.steps 9":                                          "On line 2 TorchTitan is started with the configuration gpt_oss_20b in Python: give what it prints",
 		"cat > d.json <<E\n{\"zero_optimization\": {\"stage\": 1}, \"train_batch_size\": $(nproc)}\nE\ndeepspeed train.py --deepspeed d.json": "d.json, which the script writes with values that only a run knows: give",
-		"deepspeed train.py --deepspeed --lr 1":                                                                                               "options of Megatron-LM.",
+		"deepspeed train.py --deepspeed --lr 1":                                                                                               "On line 2 it starts train.py, whose options say no run that ndc reads.",
+		"source params/$P.sh\nmpirun python m/pretrain_gpt.py \\\n  ${ALL[@]}":                                                                "On line 3 it starts m/pretrain_gpt.py with ${ALL[@]}, which nothing given says: give",
+		"torchrun pretrain_gpt.py \"$@\"":                                                                                                     "starts pretrain_gpt.py with arguments of its own, which stand behind --.",
+		"cd /repo\nsh shells/run_13b.sh":                                                                                                      "On line 3 it starts shells/run_13b.sh: give that file, too.",
+		"source $(dirname $BASH_SOURCE)/common.sh\nexport MINIBS=144":                                                                         "It sets variables alone: give the script that starts",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")}}, Options{})
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {

@@ -25,20 +25,65 @@ func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) (found 
 	if slices.ContainsFunc(c.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }) {
 		return false
 	}
+	for _, w := range absent(s, c) {
+		at := megatron.Place(file, w)
+		in.d.Find(draft.Finding{Place: at, Name: w.Text, Verdict: draft.Unknown,
+			Why: "which program it starts, and what it adds to these options, is known where the file is given too"})
+		in.d.Note("", fmt.Sprintf("%s:%d: %s was not given and may add options; what they set of training has the release's default here", at.File, at.Line, draft.Guarded("", w.Text)))
+		found = true
+	}
+	return found
+}
+
+// absent are the scripts that a command goes by and that were not given.
+func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
 	for _, w := range c.Words {
 		if strings.HasPrefix(w.Text, "--") {
 			break
 		}
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
 		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
-			at := megatron.Place(file, w)
-			in.d.Find(draft.Finding{Place: at, Name: w.Text, Verdict: draft.Unknown,
-				Why: "which program it starts, and what it adds to these options, is known where the file is given too"})
-			in.d.Note("", fmt.Sprintf("%s:%d: %s was not given and may add options; what they set of training has the release's default here", at.File, at.Line, draft.Guarded("", w.Text)))
-			found = true
+			all = append(all, w)
 		}
 	}
-	return found
+	return all
+}
+
+// starts says what a script starts last that says nothing of a run to ndc, and what would: a
+// program, or a script that was not given; "" where it starts neither.
+func (in *intake) starts() string {
+	scripts := in.scripts()
+	idle := ""
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil || e.part {
+			continue
+		}
+		for _, c := range slices.Backward(e.script.Commands) {
+			if scripts := absent(e.script, c); len(scripts) > 0 {
+				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", scripts[0].Text))
+			}
+			for i, w := range slices.Backward(c.Words) {
+				if !strings.HasSuffix(w.Text, ".py") {
+					continue
+				}
+				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", w.Text))
+				behind := c.Words[i+1:]
+				k := slices.IndexFunc(behind, func(w shell.Word) bool { return w.Open && strings.HasPrefix(w.Text, "$") })
+				switch {
+				case k < 0:
+					return what + ", whose options say no run that ndc reads."
+				case argument.MatchString(behind[k].Text):
+					return what + " with arguments of its own, which stand behind --."
+				}
+				return fmt.Sprintf("%s with %s, which nothing given says: give the file that sets it, too.", what, draft.Guarded("", behind[k].Text))
+			}
+		}
+		if len(e.script.Commands) == 0 && len(e.script.Exports) > 0 {
+			idle = " It sets variables alone: give the script that starts the run with them, too."
+		}
+	}
+	return idle
 }
 
 // cut names options that a launch is without, since the line above them does not go on.
