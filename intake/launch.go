@@ -16,6 +16,7 @@ import (
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // isScript reports a script by its name or its first line.
@@ -188,6 +189,7 @@ func readScript(in *intake, f File) error {
 	for _, d := range s.Late {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: "--" + d.Name, Value: draft.Guarded("", d.Value), Verdict: draft.Unknown, Why: "sbatch reads no options behind the first command"})
 	}
+	in.queued(f)
 	if e.part {
 		return nil
 	}
@@ -242,6 +244,22 @@ func readScript(in *intake, f File) error {
 	}
 	in.launch = megatron.Kind
 	return read(in.d, f.Name, version, c)
+}
+
+// queues are the batch systems besides Slurm, by what begins their directives.
+var queues = map[string]string{"#PBS": "PBS", "#BSUB": "LSF", "#$": "Grid Engine", "#PJM": "Fujitsu's TCS", "#COBALT": "Cobalt", "#flux:": "Flux", "#OAR": "OAR"}
+
+var queued = regexp.MustCompile(`(?m)^(#PBS|#BSUB|#\$|#PJM|#COBALT|#flux:|#OAR)[ \t]+-[a-zA-Z-]`)
+
+// queued names the directives of another batch system than Slurm.
+func (in *intake) queued(f File) {
+	all := queued.FindAllSubmatchIndex(f.Content, -1)
+	if len(all) == 0 {
+		return
+	}
+	begins := string(f.Content[all[0][2]:all[0][3]])
+	in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1 + bytes.Count(f.Content[:all[0][0]], []byte("\n"))}, Name: begins, Verdict: draft.Unknown,
+		Why: fmt.Sprintf("%s of %s, which ndc does not read: --nodes and --gpus say on what the job runs, and its block slurm the rest", units.Count(len(all), "directive"), queues[begins])})
 }
 
 // submitted reports an option that a command of sbatch gives the script that it

@@ -27,6 +27,28 @@ func TestNoGPUs(t *testing.T) {
 	}
 }
 
+// TestQueued: directives of other batch systems than Slurm are named, and what says the same.
+func TestQueued(t *testing.T) {
+	for head, want := range map[string]string{
+		"#PBS -N x\n#PBS -l select=32:ngpus=8\n": "2 directives of PBS, which ndc does not read: --nodes and --gpus",
+		"#BSUB -nnodes 91\n":                     "1 directive of LSF,",
+		"#$ -l rt_F=8\n#$ -cwd\n":                "2 directives of Grid Engine,",
+		"#SBATCH -N 2\n# $ - x\n#$x\n":           "",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + head + "torchrun pretrain_gpt.py" + unseenLaunch)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		found := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool {
+			return f.Verdict == draft.Unknown && f.Line == 2 && want != "" && strings.Contains(f.Why, want)
+		})
+		named := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return strings.Contains(f.Why, "which ndc does not read") })
+		if found != (want != "") || named != found {
+			t.Errorf("%q: %+v", head, r.Findings)
+		}
+	}
+}
+
 // TestWrapped: a script that was not given and that a launch goes through is named, and the
 // job is not pinned to the release's defaults of a layout that the script may say.
 func TestWrapped(t *testing.T) {
