@@ -37,6 +37,8 @@ func TestForeign(t *testing.T) {
 		{"exp.yaml", "modules:\n  post_trainer:\n    framework: megatron_bridge\n", "a configuration of Primus"},
 		{"run.sh", "./primus-cli direct -- train pretrain --config q.yaml --num_layers 94 --micro_batch_size 4 --global_batch_size 8192 --pipeline_model_parallel_size 4 --moe_layer_freq 1 --train_iters 9", "it starts Primus"},
 		{"grpo.yaml", "rollout:\n  max_head_offpolicyness: 2\n", "a configuration of AReaL"},
+		{"run.yml", "type: sft\nmicro_batch_size: 1\ndeepspeed:\n  zero_optimization:\n    stage: 3\nmodel:\n  name_or_path: m/l\n", "a configuration of ArcticTraining, which ndc does not read. Give its block deepspeed as JSON"},
+		{"run.sh", "/usr/bin/time -v arctic_training run.yml --num_gpus 8", "it starts ArcticTraining"},
 		{"job.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "Give the command of its container as a script"},
 	} {
 		_, diags := Import([]File{{Name: c.name, Content: []byte(c.content)}}, Options{})
