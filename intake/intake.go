@@ -85,6 +85,7 @@ type intake struct {
 	d       *draft.Draft
 	launch  string               // the backend that a file is for; ""
 	trained bool                 // a file has the options of the Trainer
+	heard   bool                 // what accelerate says is read
 	own     string               // the framework's version, in files that ndc wrote; ""
 	read    map[string]evaluated // the scripts, by the names of their files
 	asked   map[string]asked     // by directives of sbatch
@@ -308,8 +309,9 @@ func readAccelerate(in *intake, f File) error {
 	if !alone && in.launch != settings.DeepSpeedKind {
 		return errTwice
 	}
-	in.launch = settings.DeepSpeedKind
-	settings.ReadAccelerate(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object(), alone)
+	in.launch, in.heard = settings.DeepSpeedKind, true
+	options, _ := in.accelerate()
+	settings.ReadAccelerate(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object(), alone, options...)
 	return nil
 }
 

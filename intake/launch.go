@@ -372,8 +372,10 @@ func (in *intake) missing() string {
 				switch {
 				case isConfigured(w):
 					framework = "TorchTitan"
-				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json"):
+				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || name == "--deepspeed_config_file":
 					framework = "DeepSpeed"
+				case name == "--config_file" && i > 1 && c.Words[i-1].Text == "launch":
+					framework = "accelerate"
 				}
 				if framework != "" && slices.ContainsFunc(e.script.Documents, func(d shell.Document) bool { return d.Path.Text == value }) {
 					return fmt.Sprintf(" On line %d %s is started with the configuration %s, which the script writes with values that only a run knows: give that file as a run wrote it, too.", w.Line, framework, value)
@@ -460,8 +462,31 @@ func commandLine(file string, c shell.Command) []settings.Word {
 	return words
 }
 
+// accelerate are the options of the command of the scripts that starts accelerate, and
+// whether they say all that its file would.
+func (in *intake) accelerate() ([]settings.Option, bool) {
+	scripts := in.scripts()
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil || e.part {
+			continue
+		}
+		for _, c := range e.script.Commands {
+			if options, whole := settings.AccelerateOptions(commandLine(f.Name, c)); whole || options != nil {
+				return options, whole
+			}
+		}
+	}
+	return nil, false
+}
+
 // deepSpeed reads the line that starts DeepSpeed.
 func (in *intake) deepSpeed(file string, s *shell.Script) error {
+	options, whole := in.accelerate()
+	if alone := in.launch == ""; !in.heard && (alone && whole || in.launch == settings.DeepSpeedKind && options != nil) {
+		in.launch, in.heard = settings.DeepSpeedKind, true
+		settings.ReadAccelerate(in.d, file, cmp.Or(in.o.Version, in.own), nil, alone, options...)
+	}
 	isProgram := func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }
 	var read []shell.Word // the program of the launch that is read, with its options
 	for _, c := range s.Commands {

@@ -643,11 +643,15 @@ func TestAccelerate(t *testing.T) {
 		files []File
 		has   []string
 	}{
-		"alone":       {[]File{{Name: "a.yaml", Content: []byte(file + own)}}, []string{"zero_stage = 3\n", "optimizer = true\n", "parameters = false\n", "micro_batches = 4\n", "gradient_clipping = 1\n", `precision = "bf16"`, "nodes = 1\n", `version = "0.19.8"`}},
-		"defaults":    {[]File{{Name: "a.yaml", Content: []byte(file + "  zero3_init_flag: false\n")}}, []string{"zero_stage = 2\n", "optimizer = false\n"}},
-		"launched":    {[]File{{Name: "a.yaml", Content: []byte(file + own)}, {Name: "run.sh", Content: []byte(script)}}, []string{"nodes = 2\n", "gpus_per_node = 4\n", "zero_stage = 3\n"}},
-		"open":        {[]File{{Name: "a.yaml", Content: []byte(file + own)}, {Name: "run.sh", Content: []byte(strings.NewReplacer("machines 2", "machines $N", "processes 8", "processes=$((N*8))").Replace(script))}}, []string{"nodes = var.nodes\n", "zero_stage = 3\n"}},
-		"with a file": {[]File{{Name: "a.yaml", Content: []byte(file + "  deepspeed_config_file: ds.json\n")}, {Name: "ds.json", Content: []byte(`{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 1}}`)}}, []string{"zero_stage = 1\n", `precision = "bf16"`}},
+		"alone":                {[]File{{Name: "a.yaml", Content: []byte(file + own)}}, []string{"zero_stage = 3\n", "optimizer = true\n", "parameters = false\n", "micro_batches = 4\n", "gradient_clipping = 1\n", `precision = "bf16"`, "nodes = 1\n", `version = "0.19.8"`}},
+		"defaults":             {[]File{{Name: "a.yaml", Content: []byte(file + "  zero3_init_flag: false\n")}}, []string{"zero_stage = 2\n", "optimizer = false\n"}},
+		"launched":             {[]File{{Name: "a.yaml", Content: []byte(file + own)}, {Name: "run.sh", Content: []byte(script)}}, []string{"nodes = 2\n", "gpus_per_node = 4\n", "zero_stage = 3\n"}},
+		"open":                 {[]File{{Name: "a.yaml", Content: []byte(file + own)}, {Name: "run.sh", Content: []byte(strings.NewReplacer("machines 2", "machines $N", "processes 8", "processes=$((N*8))").Replace(script))}}, []string{"nodes = var.nodes\n", "zero_stage = 3\n"}},
+		"all launched":         {[]File{{Name: "a.yaml", Content: []byte(file + own)}, {Name: "run.sh", Content: []byte(strings.Replace(script, "--num_machines 2", "--mixed_precision fp16 --zero_stage=1 --offload_optimizer_device none --gradient-accumulation-steps 2 --gradient_clipping .5 --num_machines 2", 1))}}, []string{"nodes = 2\n", "zero_stage = 1\n", "optimizer = false\n", "micro_batches = 2\n", "gradient_clipping = 0.5\n", `precision = "fp16"`}},
+		"launched alone":       {[]File{{Name: "run.sh", Content: []byte("accelerate launch --use_deepspeed --num_machines 2 --num_processes 8 --mixed_precision bf16 --offload_param_device cpu --zero_stage 3 sft.py --lr 1\n")}}, []string{"nodes = 2\n", "gpus_per_node = 4\n", "zero_stage = 3\n", "parameters = true\n", "optimizer = false\n", `precision = "bf16"`, `version = "0.19.8"`}},
+		"launched with a file": {[]File{{Name: "ds.json", Content: []byte(`{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}, "gradient_clipping": "auto"}`)}, {Name: "run.sh", Content: []byte("accelerate launch --mixed_precision bf16 --num_processes 8 --zero_stage 3 --gradient_clipping 2 --deepspeed_config_file ds.json sft.py --lr 1\n")}}, []string{"zero_stage = 2\n", "gradient_clipping = 2\n", `precision = "bf16"`}},
+		"against a file":       {[]File{{Name: "a.yaml", Content: []byte(strings.Replace(file, "bf16", "'no'", 1) + "  deepspeed_config_file: ds.json\n")}, {Name: "ds.json", Content: []byte(`{"bf16": {"enabled": true}, "zero_optimization": {"stage": 1}}`)}}, []string{"zero_stage = 1\n", `precision = "bf16"`}},
+		"with a file":          {[]File{{Name: "a.yaml", Content: []byte(file + "  deepspeed_config_file: ds.json\n")}, {Name: "ds.json", Content: []byte(`{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 1}}`)}}, []string{"zero_stage = 1\n", `precision = "bf16"`}},
 	} {
 		r, diags := Import(c.files, Options{Cluster: "dgx_h100"})
 		if diags.HasErrors() {
@@ -723,6 +727,8 @@ func TestMissing(t *testing.T) {
 	for script, want := range map[string]string{
 		"srun torchrun -m torchtitan.train --job.config_file ${C:-./llama3_8b.toml}":                                                          "TorchTitan is started with the configuration ./llama3_8b.toml:",
 		"here=$(cd \"$(dirname \"$0\")\" && pwd)\nsrun torchrun -m torchtitan.train --job.config_file \"$here/train.toml\"":                   "TorchTitan is started with the configuration train.toml:",
+		"accelerate launch --mixed_precision bf16 --use_deepspeed --deepspeed_config_file z3.conf train.py --lr 1":                            "DeepSpeed is started with the configuration z3.conf:",
+		"accelerate launch --config_file z3.yaml train.py --lr 1":                                                                             "accelerate is started with the configuration z3.yaml:",
 		"deepspeed --num_gpus 8 train.py --deepspeed conf/z3.json --output_dir /o":                                                            "DeepSpeed is started with the configuration conf/z3.json:",
 		"torchrun train.py --deepspeed_config=conf/z3.json":                                                                                   "DeepSpeed is started with the configuration conf/z3.json:",
 		"srun torchrun -m torchtitan.train --module gpt_oss --config gpt_oss_20b --training.steps 9":                                          "On line 2 TorchTitan is started with the configuration gpt_oss_20b in Python: give what it prints",

@@ -1,6 +1,10 @@
 package settings
 
 import (
+	"path"
+	"slices"
+	"strings"
+
 	"github.com/ndc-dev/ndc/backends/deepspeed"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
@@ -14,12 +18,35 @@ func IsAccelerate(o tree.Object) bool {
 }
 
 // ReadAccelerate reads such a configuration, which names a file of DeepSpeed's or says
-// the few things that accelerate makes one of (utils/dataclasses.py: DeepSpeedPlugin).
-// alone is that no such file was read before; version is a release, "" the newest.
-func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alone bool) {
-	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("accelerate.jsonl")}).read(d, file, root)
-	processes(d, max(r.whole("num_machines"), 1), r.whole("num_processes"), r.at(r.given["num_processes"]))
-	if _, named := r.given["deepspeed_config.deepspeed_config_file"]; !alone || named {
+// the few things that accelerate makes one of (utils/dataclasses.py: DeepSpeedPlugin), and
+// the options of the command that starts it, which count before it. A nil root is that there
+// are these alone. alone is that no file of DeepSpeed's was read before, of which accelerate
+// fills in what is "auto", and the precision where there is none; version is a release, ""
+// the newest.
+func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alone bool, options ...Option) {
+	x := &dialect{kind: DeepSpeedKind, rules: rulesOf("accelerate.jsonl")}
+	said := map[string]draft.Value{}
+	for _, u := range x.rules {
+		if v, ok := d.Get(u.Argument); ok && !alone && (u.Argument != "training.precision" || v.Place != draft.Place{}) {
+			said[u.Argument] = v
+		}
+	}
+	found := len(d.Findings)
+	r := x.read(d, file, root, options...)
+	for i := range d.Findings[found:] {
+		f := &d.Findings[found+i]
+		if v, ok := said[f.To]; ok && f.Verdict == draft.Mapped {
+			d.Put(f.To, v)
+			f.Verdict, f.To, f.Why = draft.Left, "", "the configuration of DeepSpeed says it, which counts before"
+		}
+		if slices.ContainsFunc(options, func(o Option) bool { return o.key.at == f.Place && o.key.path == f.Name }) {
+			f.Name = "--" + strings.TrimPrefix(f.Name, block)
+		}
+	}
+	if root != nil {
+		processes(d, max(r.whole("num_machines"), 1), r.whole("num_processes"), r.at(r.given["num_processes"]))
+	}
+	if _, named := r.given[block+"deepspeed_config_file"]; !alone || named {
 		return
 	}
 	versions := deepspeed.Backend{}.Versions()
@@ -30,6 +57,37 @@ func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alon
 	d.Default("constraints.layout.zero_stage", int64(2), draft.Place{})
 	d.Default("execution.offload.optimizer", false, draft.Place{})
 	d.Default("execution.offload.parameters", false, draft.Place{})
+}
+
+// block holds, in accelerate's file, what is of DeepSpeed.
+const block = "deepspeed_config."
+
+// AccelerateOptions are the options of accelerate launch among the words of a command that
+// its file may say, too; whole is that they start DeepSpeed and name no file.
+func AccelerateOptions(words []Word) (all []Option, whole bool) {
+	start := slices.IndexFunc(words, func(w Word) bool { return path.Base(w.Text) == "accelerate" }) + 1
+	if start == 0 || start == len(words) || words[start].Text != "launch" {
+		return nil, false
+	}
+	words = words[start:]
+	if program := slices.IndexFunc(words, func(w Word) bool { return strings.HasSuffix(w.Text, ".py") || w.Text == "-m" || w.Text == "--module" }); program > 0 {
+		words = words[:program]
+	}
+	known, named := rulesOf("accelerate.jsonl"), false
+	for _, o := range spelledOptions(words) {
+		name := strings.ReplaceAll(o.name, "-", "_")
+		whole, named = whole || name == "use_deepspeed", named || strings.HasSuffix(name, "config_file")
+		if known[block+name] != nil {
+			name = block + name
+		} else if name != "mixed_precision" {
+			continue
+		}
+		k := key{path: name, at: o.at, open: o.open}
+		text := strings.Join(o.values, " ")
+		k.Value = numeral(text, text)
+		all = append(all, Option{k})
+	}
+	return all, whole && !named
 }
 
 // processes sets nodes and GPUs by the processes of all machines, one for each GPU.

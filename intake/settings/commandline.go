@@ -130,18 +130,24 @@ func spoken(entry schema.Option, words []string) any {
 	case entry.Type == "bool" && (text == "false" || text == "False"):
 		return false
 	case entry.Type == "int" || entry.Type == "float":
-		if n, err := tree.JSON([]byte(strings.ReplaceAll(text, "_", ""))); err == nil {
-			if number, ok := n.Value.(json.Number); ok {
-				return number
-			}
-		}
-		if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) { // as Python spells some: 0. and .03
-			return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
-		}
-		return text
+		return numeral(strings.ReplaceAll(text, "_", ""), text)
 	default:
 		return text
 	}
+}
+
+// numeral is the number that a text spells as Python does, as in 0. and .03; otherwise where
+// it spells none.
+func numeral(text, otherwise string) any {
+	if n, err := tree.JSON([]byte(text)); err == nil {
+		if number, ok := n.Value.(json.Number); ok {
+			return number
+		}
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return otherwise
 }
 
 // over lays options of the command line over the keys of a configuration: of an
