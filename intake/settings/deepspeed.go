@@ -123,6 +123,11 @@ func (r *reading) floor(ratio float64, at draft.Place) bool {
 	return known
 }
 
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
 // zero reads from where the rate rises.
 func zero(_ *reading, k key, _ *rule) outcome {
 	if f, ok := k.Float(); ok && f == 0 {
@@ -233,11 +238,12 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 			continue
 		}
 		name, value, joined := strings.Cut(w, "=")
-		if !joined && i+1 < len(words) {
+		apart := !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--")
+		if apart {
 			value = words[i+1]
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
-		open := command[i].Open || !joined && i+1 < len(words) && command[i+1].Open
+		open := command[i].Open || apart && command[i+1].Open
 		switch {
 		case !script && open && (name == "--num_machines" || name == "--num_processes"): // which counts before what a file says
 			unknown = append(unknown, "cluster.gpus_per_node")
@@ -256,7 +262,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 			ranks, at = n, places[i]
 		case strings.HasSuffix(w, ".py"):
 			script = true
-		case !strings.HasPrefix(w, "-"):
+		case !strings.HasPrefix(w, "-") || isNumber(w):
 		case name == "--num_nodes" && err == nil && n > 0:
 			d.Set("cluster.nodes", n, places[i])
 		case name == "--num_gpus" && err == nil && n > 0:

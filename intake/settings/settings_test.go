@@ -138,6 +138,10 @@ func TestDeepSpeed(t *testing.T) {
 	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), false) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
 	}
+	Launcher(d, "run.sh", words("deepspeed train.py --bias --lr -1"), false)
+	if n := len(d.Findings); d.Findings[n-2].Value != "" || d.Findings[n-1].Value != "-1" {
+		t.Errorf("values of options: %+v", d.Findings[n-2:])
+	}
 }
 
 // TestDeepSpeedDefaults: what a configuration leaves out is as the release has it, which is
