@@ -22,7 +22,7 @@ func TestSecretsStayOut(t *testing.T) {
 		{"run.sh", "cat > ds.json <<END\n{\"train_batch_size\": 8, \"zero_optimization\": {}}\nEND\ndeepspeed train.py --hub_token=hf_abcdef", "--hub_token", "(hidden)", "an option of the training script, which ndc does not know"},
 		{"config.json", `{"model_type": "llama", "hidden_size": 64, "hub_token": "hf_abcdef"}`, "hub_token", "(hidden)", "no key that ndc knows of a llama"},
 		{"ds_config.json", `{"train_batch_size": 8, "zero_optimization": {}, "comet": {"api_key": "hf_abcdef"}}`, "comet.api_key", "(hidden)", envFile},
-		{"ds_config.json", `{"train_batch_size": 8, "zero_optimization": {}, "hub": {"token": "hf_abcdef"}}`, "hub.token", "(hidden)", "0.19.8 has no such key"},
+		{"ds_config.json", `{"train_batch_size": 8, "zero_optimization": {}, "hub": {"token": "hf_abcdef"}}`, "hub.token", "(hidden)", "ndc knows no such key of 0.19.8"},
 
 		// Names that the language takes for none.
 		{"run.sh", "export HF_TOKEN_PATH=/home/hf_abcdef\n" + megatron, "HF_TOKEN_PATH", "/home/hf_abcdef", "a variable of the environment; slurm.environment takes it where the run needs it"},
