@@ -99,6 +99,7 @@ func TestUnknownWords(t *testing.T) {
 		launch + "\"$@\"":                                                                      "2 $@",
 		"torchrun --nnodes 2 pretrain_gpt.py $O $M --lr 1e-3 --train-iters 10":                 "2 $O",
 		launch + "--data-path 0.3 /a 0.7 $DATA/b $EXTRA_ARGS":                                  "2 $EXTRA_ARGS",
+		launch + "--data-path $(calc 8 /a) $(calc 3 /b) $(calc 1 /c) $(calc 1 /d)":             "2 $(calc 3 /b) and 2 words alike2 --data-path",
 		"ssh node1 '" + launch + "--bf16'":                                                     "2 $M",
 		"O=$(cat <<EOF\n--bf16\n--swiglu\nEOF\n)\n" + launch + "$O":                            "",
 		"read -r -d '' O <<'EOF'\n--bf16\n--swiglu\nEOF\n" + launch + "$O":                     "",

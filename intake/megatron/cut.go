@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/shell"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // option is one option of the command line with its values.
@@ -144,14 +145,15 @@ func lookup(t *schema.Table, name string) (schema.Option, bool) {
 // loose takes away the words behind an option that are not among its values, as most are,
 // and that may be options themselves, which nobody knows.
 func (r *reading) loose(o *option, most int) {
-	kept := o.values[:0:0]
+	kept, lost := o.values[:0:0], o.values[:0:0]
 	for i, w := range o.values {
 		if i >= most && most >= 0 && r.isLoose(w) || i > 0 && most < 0 && w.Open && manyWords.MatchString(w.Text) {
-			r.unknownWord(w)
+			lost = append(lost, w)
 			continue
 		}
 		kept = append(kept, w)
 	}
+	r.unknownWords(lost)
 	if len(kept) < len(o.values) {
 		o.values = kept
 		o.open = slices.ContainsFunc(kept, func(w shell.Word) bool { return w.Open })
@@ -172,15 +174,35 @@ var below = regexp.MustCompile(`^\$(\w+|\{\w+\})/[^$]*$`)
 // what a command prints, and variables that are named as options are.
 var manyWords = regexp.MustCompile(`(?i)^(\$[@*]|\$\{[@*]\}|\$\(.*|\$\{?\w*(arg|opt|option|flag)s?(\[[@*]\])?\}?)$`)
 
-// unknownWord names a word of the launch that may be options. What these would set is then
-// the release's default, which the job says at its head.
-func (r *reading) unknownWord(w shell.Word) {
-	why := "only a run knows which options it stands for; what they set has the release's default here"
-	if slices.Contains([]string{"$@", "$*", "${@}", "${*}"}, w.Text) {
-		why = "the script's arguments stand behind --; what options among them set has the release's default here"
+// unknownWords names words of the launch that may be options: of those that one command
+// prints, as one does for every source of data, the first, and how many follow. What they
+// would set is then the release's default, which the job says at its head.
+func (r *reading) unknownWords(words []shell.Word) {
+	by := func(w shell.Word) string {
+		command, _, _ := strings.Cut(w.Text, " ")
+		return command
 	}
-	at := Place(r.file, w)
-	r.d.Find(draft.Finding{Place: at, Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: why})
-	r.d.Note("", fmt.Sprintf("%s:%d: %s may be any options of the launch; what they set has the release's default here", at.File, at.Line, draft.Guarded("", w.Text)))
-	r.unread["training.precision"] = true // the default of which nobody trains with
+	for i, w := range words {
+		alike := func(o shell.Word) bool { return by(o) == by(w) }
+		if slices.ContainsFunc(words[:i], alike) {
+			continue
+		}
+		text, more := draft.Guarded("", w.Text), 0
+		for _, o := range words[i+1:] {
+			if alike(o) {
+				more++
+			}
+		}
+		if more > 0 {
+			text += fmt.Sprintf(" and %s alike", units.Count(more, "word"))
+		}
+		why := "only a run knows which options it stands for; what they set has the release's default here"
+		if slices.Contains([]string{"$@", "$*", "${@}", "${*}"}, w.Text) {
+			why = "the script's arguments stand behind --; what options among them set has the release's default here"
+		}
+		at := Place(r.file, w)
+		r.d.Find(draft.Finding{Place: at, Name: text, Verdict: draft.Unknown, Why: why})
+		r.d.Note("", fmt.Sprintf("%s:%d: %s may be any options of the launch; what they set has the release's default here", at.File, at.Line, text))
+		r.unread["training.precision"] = true // the default of which nobody trains with
+	}
 }

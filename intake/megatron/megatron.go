@@ -195,20 +195,22 @@ func read(d *draft.Draft, file, version string, c shell.Command, part bool) erro
 	r.pretrain = slices.ContainsFunc(program, func(w shell.Word) bool { return strings.HasPrefix(path.Base(w.Text), "pretrain_") })
 	for i, w := range program {
 		if i == 0 && w.Open && behind(c) == 0 { // it may be the program with options of its own
-			r.unknownWord(w)
+			r.unknownWords([]shell.Word{w})
 		}
 		if i > 0 && w.Open && manyWords.MatchString(w.Text) && !strings.HasSuffix(w.Text, ".py") && !strings.HasPrefix(program[i-1].Text, "-") {
 			d.Find(draft.Finding{Place: Place(file, w), Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: "only a run knows which options of what starts the program it stands for"})
 		}
 	}
+	var loose []shell.Word
 	for _, w := range c.Words[len(program):] {
 		if strings.HasPrefix(w.Text, "-") {
 			break
 		}
 		if r.isLoose(w) {
-			r.unknownWord(w)
+			loose = append(loose, w)
 		}
 	}
+	r.unknownWords(loose)
 	for i := range options {
 		r.option(&options[i])
 	}
@@ -313,7 +315,7 @@ func (r *reading) option(o *option) {
 	}
 	r.loose(o, most)
 	if o.unnamed && !ok {
-		r.unknownWord(shell.Word{Text: o.name, File: o.line.File, Line: o.line.Line})
+		r.unknownWords([]shell.Word{{Text: o.name, File: o.line.File, Line: o.line.Line}})
 		return
 	}
 	if len(o.values) > 1 && strings.EqualFold(o.first(), "your") { // what templates say where a path belongs
