@@ -81,6 +81,20 @@ func TestBridgeKinds(t *testing.T) {
 	}
 }
 
+// TestBridgeChecks: a run whose losses alone are not checked is told why Megatron-LM's are.
+func TestBridgeChecks(t *testing.T) {
+	d := draft.New()
+	text := bridgeTarget + "\nmodel:\n  num_layers: 4\n  hidden_size: 64\n  num_attention_heads: 4\n  seq_length: 128\nrerun_state_machine:\n  check_for_nan_in_loss: false\n"
+	if err := ReadBridge(d, "x.yaml", "", Bridge([]byte(text))); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
+		return f.Name == "rerun_state_machine.check_for_nan_in_loss" && strings.HasPrefix(f.Why, "Megatron-LM has one switch")
+	}) {
+		t.Errorf("%+v", d.Findings)
+	}
+}
+
 // TestBridgeRules: every rule says one thing, of options that there are.
 func TestBridgeRules(t *testing.T) {
 	versions := megatron.Backend{}.Versions()
