@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/lang"
 )
@@ -108,6 +109,18 @@ func (d *Draft) Default(path string, value any, at Place) {
 	if !d.Has(path) {
 		d.Set(path, value, at)
 	}
+}
+
+// Label stands where the label of a block has to be said, which no variable can: the word of
+// the files, which the language does not have, so that the job is refused at its line;
+// "unread" where there is none that a label can be.
+func Label(word string) string {
+	if word == "" || strings.ContainsFunc(word, func(c rune) bool {
+		return c != '_' && c != '-' && (c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c))
+	}) {
+		return "unread"
+	}
+	return word
 }
 
 // Ask says that files say an argument without its value, which is asked for

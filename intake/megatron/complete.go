@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/ndc-dev/ndc/intake/draft"
 	language "github.com/ndc-dev/ndc/lang/schema"
@@ -68,18 +67,6 @@ var follow = map[string][]string{
 // labelled are the blocks of a job by whose label something else is trained.
 var labelled = []string{"model.position_embedding", "training.optimizer", "training.schedule"}
 
-// unreadLabel stands where a label has to be said, which no variable can: the word of the
-// launch, which the language does not have, so that the job is refused at its line.
-func (r *reading) unreadLabel(path string) string {
-	word := r.unreadWords[path]
-	if word == "" || strings.ContainsFunc(word, func(c rune) bool {
-		return c != '_' && c != '-' && (c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c))
-	}) {
-		return "unread"
-	}
-	return word
-}
-
 // ask takes back what was made of options that are there and could not be read,
 // such as the release's defaults: a layout is not pinned by these, and what is
 // trained has to be said.
@@ -96,7 +83,7 @@ func (r *reading) ask() {
 			switch {
 			case !silent(path):
 			case slices.Contains(labelled, path):
-				r.set(path, r.unreadLabel(path))
+				r.set(path, draft.Label(r.unreadWords[path]))
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
 				r.d.Withdraw(path, "it goes with an option that is not read")
 			case strings.HasPrefix(path, "training.optimizer."), path == "training.schedule.decay_shape" && r.d.Has(path), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,

@@ -328,9 +328,11 @@ func groups(r *reading, k key, _ *rule) outcome {
 	}
 	last := list[len(list)-1].Object()
 	get := func(o tree.Object, path string) tree.Node { n, _ := find(o, path); return n }
-	kind := map[string]string{"AdamW": "adamw", "Adam": "adam"}[get(last, "optimizer_name").Text()]
+	name := get(last, "optimizer_name").Text()
+	kind := map[string]string{"AdamW": "adamw", "Adam": "adam"}[name]
 	betas, _ := get(last, "optimizer_kwargs.betas").Value.([]tree.Node)
 	if kind == "" || len(betas) != 2 {
+		r.label(k, "training.optimizer", name)
 		return unknown("no optimizer that ndc has for TorchTitan")
 	}
 	r.d.Set("training.optimizer", kind, r.at(k))

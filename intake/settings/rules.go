@@ -112,6 +112,7 @@ func (r *reading) ruled(k key, u *rule) outcome {
 	v, ok := u.Values[word(k.Node)]
 	switch {
 	case !ok:
+		r.label(k, u.Argument, k.Text())
 		return unknown(cmp.Or(u.Refused, "no value of "+u.Argument))
 	case v == nil:
 		return left("nothing to say")

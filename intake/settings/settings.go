@@ -118,6 +118,9 @@ func (r *reading) key(k key) {
 		o = left("beside the script, where ndc has a place of its own")
 	case k.open && (u == nil || u.Left == ""):
 		o = unknown("its value is known only when the script runs")
+		if u != nil {
+			r.label(k, u.Argument, "")
+		}
 	case k.Value == "auto":
 		o = left("the launcher fills it in")
 	case u != nil:
@@ -215,6 +218,13 @@ func (r *reading) plain(k key, path string) outcome {
 	}
 	r.d.Set(path, v, r.at(k))
 	return outcome{to: path}
+}
+
+// label sets the label of a block, of which the language has another kind, to its own word.
+func (r *reading) label(k key, path, word string) {
+	if a, blocks := language.At(path); a == nil && len(blocks) > 0 && blocks[len(blocks)-1].Labels != nil {
+		r.d.Set(path, draft.Label(word), r.at(k))
+	}
 }
 
 // convert makes a value of the type that an argument has, or a label of a block.
