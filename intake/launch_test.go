@@ -737,6 +737,7 @@ func TestMissing(t *testing.T) {
 		"deepspeed train.py --deepspeed --lr 1":                                                                                               "On line 2 it starts train.py, whose options say no run that ndc reads.",
 		"source params/$P.sh\nmpirun python m/pretrain_gpt.py \\\n  ${ALL[@]}":                                                                "On line 3 it starts m/pretrain_gpt.py with ${ALL[@]}, which nothing given says: give",
 		"torchrun pretrain_gpt.py \"$@\"":                                                                                                     "starts pretrain_gpt.py with arguments of its own, which stand behind --.",
+		"deepspeed \"$(dirname \"$0\")\"/sft.py --zero_stage $S":                                                                              "it starts sft.py, whose options say no run",
 		"cd /repo\nsh shells/run_13b.sh":                                                                                                      "On line 3 it starts shells/run_13b.sh: give that file, too.",
 		"source $(dirname $BASH_SOURCE)/common.sh\nexport MINIBS=144":                                                                         "It sets variables alone: give the script that starts",
 	} {

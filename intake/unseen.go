@@ -67,9 +67,19 @@ func (in *intake) starts() string {
 				if !strings.HasSuffix(w.Text, ".py") {
 					continue
 				}
-				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", w.Text))
-				behind := c.Words[i+1:]
-				k := slices.IndexFunc(behind, func(w shell.Word) bool { return w.Open && strings.HasPrefix(w.Text, "$") })
+				program, behind := w.Text, c.Words[i+1:]
+				if strings.Contains(program, "$(") { // of a folder that only a run knows
+					program = path.Base(program)
+				}
+				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", program))
+				k := -1 // of the first that is no value of an option
+				for n, w := range behind {
+					value := n > 0 && strings.HasPrefix(behind[n-1].Text, "-") && !argument.MatchString(w.Text)
+					if w.Open && strings.HasPrefix(w.Text, "$") && !value {
+						k = n
+						break
+					}
+				}
 				switch {
 				case k < 0:
 					return what + ", whose options say no run that ndc reads."
