@@ -122,9 +122,11 @@ def train(folder):
 
 
 def stand_in():
-    """What some releases ask of a GPU alone, as a CPU gives it: collectives that NCCL would send together, and a
-    device to send objects from, which a CPU's number is none of (before 0.17.5)."""
+    """What some releases ask of a GPU alone, as a CPU gives it: collectives that NCCL would send together, a
+    device to send objects from, which a CPU's number is none of (before 0.17.5), and what is wrapped around the
+    fused Adam, where torch's has its place."""
     import deepspeed
+    import torch
     from deepspeed.accelerator import get_accelerator
 
     if os.environ.get("NDC_WITHOUT_KERNELS"):
@@ -137,6 +139,7 @@ def stand_in():
             request.wait()
 
     importlib.import_module("deepspeed.comm.torch").get_coalescing_manager = one_by_one
+    importlib.import_module("deepspeed.runtime.engine").FusedAdam = torch.optim.Adam
     if tuple(map(int, deepspeed.__version__.split(".")[:3])) < (0, 17, 5):
         cpu = type(get_accelerator())
         cpu.current_device = cpu.current_device_name
