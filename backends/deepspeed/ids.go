@@ -55,6 +55,8 @@ const (
 	ReasonTensorZero3 diag.ID = "deepspeed-tensor-zero3"
 	// ReasonTensorNorms: AutoTP with norms of queries and keys since 0.19.6.
 	ReasonTensorNorms diag.ID = "deepspeed-tensor-norms"
+	// ReasonTensorClipping: AutoTP without ZeRO clips by a wrong norm, but for Adam.
+	ReasonTensorClipping diag.ID = "deepspeed-tensor-clipping"
 	// ReasonUlyssesDivides: Ulysses cuts heads and sequence evenly.
 	ReasonUlyssesDivides diag.ID = "deepspeed-ulysses-divides"
 	// ReasonUlyssesZero: the emitted Ulysses needs a ZeRO stage.

@@ -76,6 +76,14 @@ func tensorRules(v version, fam *family) []target.Rule {
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.TensorParallel > 1 && f.Job.Model.Attention.QKNorm && !v.has(autoTPNorms)
 			}},
+		// runtime/fp16/unfused_optimizer.py hands get_weight_norm gradients, which do not
+		// say, as parameters do, that they are parts.
+		{ID: ReasonTensorClipping, Reason: "below fp32 without ZeRO, the norm by which gradients of sgd are clipped leaves out all tensor ranks but the first: adamw, adam, or zero_stage 1 and up",
+			Breaks: func(f *target.Facts) bool {
+				o := &f.Job.Training.Optimizer
+				return f.Layout.TensorParallel > 1 && f.Layout.ZeroStage == 0 && o.Kind == "sgd" && o.GradientClipping > 0 &&
+					f.Job.Training.Precision != "fp32" && f.Exec.GradientDType != "fp32"
+			}},
 	}
 }
 

@@ -247,6 +247,13 @@ func TestRules(t *testing.T) {
 		{"heads", "0.19.8", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel = 4 }, ReasonTensorDivides}, // 2 key-value heads
 		{"both", "0.19.8", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel, l.ContextParallel = 2, 2 }, ReasonTensorContext},
 		{"tp zero3 old", "0.19.3", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel, l.ZeroStage = 2, 3 }, ReasonTensorZero3},
+		{"clipped by a part", "0.19.8", func(n int) *job.Job {
+			j := tinyLlama(n)
+			j.Training.Precision, j.Training.Optimizer.Kind, j.Training.Optimizer.GradientClipping = "bf16", "sgd", 1
+			return j
+		}, func(l *plan.Layout, x *plan.Execution) {
+			l.TensorParallel, l.ZeroStage, x.GradientDType = 2, 0, "bf16"
+		}, ReasonTensorClipping},
 		{"tp moe", "0.19.8", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel = 2 }, ReasonTensorModel},
 		{"ep zero3 old", "0.19.2", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.ExpertParallel, l.ZeroStage = 2, 3 }, ReasonExpertZero3},
 		{"ep cp", "0.19.8", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.ExpertParallel, l.ContextParallel = 2, 2 }, ReasonExpertCombination},

@@ -52,6 +52,14 @@ var deepSpeedCases = []Case{
 			d.Layout.TensorParallel, d.Layout.ZeroStage = 2, 1
 			d.Job.Model.Architecture, d.Job.Model.Attention.QKNorm = "qwen3", true
 		}},
+	{Rule: "deepspeed-tensor-clipping", Model: "dense", What: "sgd in bf16 under AutoTP without ZeRO",
+		Why: "it trains, and clips by a wrong norm: 1.684 in the first step of two ranks, 1.992 is right",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.ZeroStage = 2, 0
+			d.Job.Training.Precision, d.Job.Execution.GradientDType = "bf16", job.Some("bf16")
+			d.Job.Training.Optimizer.Kind, d.Job.Training.Optimizer.GradientClipping = "sgd", 1
+			d.Job.Backend.ExtraArgs = nil // which would have torch's Adam
+		}},
 	{Rule: "deepspeed-tensor-bias", Version: "0.16.4", Model: "dense", What: "AutoTP of layers with biases",
 		Says: "Output 0 of RowParallelBackward is a view and is being modified inplace",
 		Edit: func(d *Draft) {
