@@ -129,7 +129,11 @@ func collectTrial(t *terminal, folder string, force bool) error {
 	}, nil, force, nil)
 	here(diags)
 	t.diagnostics(diags, nil)
-	if diags.HasErrors() {
+	if diags.HasErrors() { // what the trial has shown needs no file
+		r.Why = "its file cannot be put into " + folder
+		if err := t.say(view.TrialResult(r), r); err != nil {
+			return err
+		}
 		return exitError(exitInput)
 	}
 	r.Calibration = filepath.Join(folder, calibrationName(f))
