@@ -880,7 +880,8 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// TestTimersOfHosts: what collects the lines of hosts, containers or pods names them in front.
+// TestTimersOfHosts: what collects the lines of hosts, containers or pods names them in front,
+// and between the lines of a rank those of others may stand.
 func TestTimersOfHosts(t *testing.T) {
 	const text = "(min, max) time across ranks (ms):\n    load-checkpoint ................................: (0.37, 1170.00)\n" +
 		" iteration        1/ 40 | elapsed time per iteration (ms): 100.0 |\n(min, max) time across ranks (ms):\n    save-checkpoint ................................: (120.00, 121.00)\n"
@@ -889,6 +890,10 @@ func TestTimersOfHosts(t *testing.T) {
 		if len(l.Phases) != 2 || l.Phases[0].Kind != Load || l.Phases[1] != (Phase{Kind: Save, Iteration: 1, Seconds: 0.121}) {
 			t.Errorf("%q: %+v", prefix, l.Phases)
 		}
+	}
+	spoken := strings.ReplaceAll(prefixed("7: ", text), "ranks (ms):\n", "ranks (ms):\n0:   successfully saved checkpoint from iteration 1 to /c\n")
+	if l := Parse(spoken); len(l.Phases) != 2 {
+		t.Errorf("while another rank speaks: %+v", l.Phases)
 	}
 }
 

@@ -22,8 +22,11 @@ var (
 	megatronValid  = compile(`validation loss at iteration +(\d+)`)
 )
 
-// timerBlock is a list of timers that is being printed.
-type timerBlock struct{ open bool }
+// timerBlock is a list of timers that is being printed. Other ranks may speak meanwhile.
+type timerBlock struct {
+	open    bool
+	speaker string
+}
 
 // phases of Megatron-LM's timers that are no part of a step.
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
@@ -77,7 +80,7 @@ func megatron(p *Parser, text string) bool {
 	}
 	switch {
 	case strings.Contains(text, "time across ranks (ms)"):
-		p.timers.open = true
+		p.timers = timerBlock{true, strings.Clone(p.speaker)}
 		return true
 	case strings.HasPrefix(text, "time to initialize megatron"), strings.Contains(text, "[after in-process setup and before initialize_megatron]"):
 		p.launch()
@@ -86,7 +89,7 @@ func megatron(p *Parser, text string) bool {
 		p.phase(Evaluation, 0)
 		return true
 	}
-	return p.timers.open && p.megatronTimer(text)
+	return p.timers.open && p.speaker == p.timers.speaker && p.megatronTimer(text)
 }
 
 // megatronSize is the place of a fact of a launch that is printed before its steps.
