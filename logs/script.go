@@ -102,8 +102,9 @@ var failures = []struct {
 	kind string
 	sign *pattern
 }{
-	// torch's allocator, the driver, NCCL, Slurm to 20.11 and since, srun, and torch on the host.
-	{"out_of_memory", compile(`OutOfMemoryError|CUDA out of memory|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'|oom[-_]kill event|oom-kill|Out Of Memory|CPUAllocator: can't allocate memory`)},
+	// torch's allocator, the driver (as its expandable segments and Triton's kernels ask it, too), cuBLAS and cuDNN,
+	// NCCL, Slurm to 20.11 and since, srun, and torch on the host.
+	{"out_of_memory", compile(`OutOfMemoryError|CUDA out of memory|CUDA (?:driver )?error: out of memory|Triton Error \[CUDA\]: out of memory|CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED|Cuda failure (?:\d+ )?'out of memory'|oom[-_]kill event|oom-kill|Out Of Memory|CPUAllocator: can't allocate memory`)},
 	{"time_limit", compile(`DUE TO TIME LIMIT`)},
 	{"preempted", compile(`DUE TO PREEMPTION`)},
 	{"node", compile(`NODE[_ ]FAIL|DUE TO NODE FAILURE|srun: error: Node failure on`)},
