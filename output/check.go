@@ -53,31 +53,42 @@ var ErrInterrupted = errors.New("a build into it was interrupted; the next build
 // build is a stray unless it is left by something that may leave it there;
 // so is every file of a folder JOB/BACKEND that ndc wrote and nobody claims.
 func Differences(path string, folders []Folder, left func(name string) bool, claimed func(job, backend string) bool) ([]Difference, error) {
-	o := &Output{path: path}
-	root, err := os.OpenRoot(path)
+	var list []Difference
+	err := Look(path, func(o *Output) {
+		for _, b := range o.Builds(claimed) {
+			if !slices.ContainsFunc(folders, func(f Folder) bool { return f.Path == b.Path }) {
+				folders = append(slices.Clip(folders), Folder{Path: b.Path})
+			}
+		}
+		for i := range folders {
+			list = append(list, o.differences(&folders[i])...)
+			list = append(list, o.foreign(&folders[i], left)...)
+		}
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing(folders), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	o.root = root
-	if o.has(journalFile) {
-		return nil, ErrInterrupted
-	}
-	var list []Difference
-	for _, b := range o.Builds(claimed) {
-		if !slices.ContainsFunc(folders, func(f Folder) bool { return f.Path == b.Path }) {
-			folders = append(slices.Clip(folders), Folder{Path: b.Path})
-		}
-	}
-	for i := range folders {
-		list = append(list, o.differences(&folders[i])...)
-		list = append(list, o.foreign(&folders[i], left)...)
-	}
 	slices.SortFunc(list, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(list, func(a, b Difference) bool { return a.Path == b.Path }), nil
+}
+
+// Look opens an output folder for what changes nothing, not even to lock it. The error may be
+// ErrInterrupted.
+func Look(path string, look func(*Output)) error {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	o := &Output{path: path, root: root}
+	if o.has(journalFile) {
+		return ErrInterrupted
+	}
+	look(o)
+	return nil
 }
 
 // missing are the files of a build of which nothing is there.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -283,11 +282,8 @@ func folders(plans planned, all bool) []output.Folder {
 
 // staleOutputs warns of what earlier builds wrote and this one, which writes
 // nothing, would have replaced or removed.
-func staleOutputs(out string, folders []output.Folder) diag.List {
-	if _, err := os.Stat(out); err != nil {
-		return nil
-	}
-	diags := withOutput(out, func(o *output.Output) (diags diag.List) {
+func staleOutputs(out string, folders []output.Folder) (diags diag.List) {
+	_ = output.Look(out, func(o *output.Output) { // what is not there is not stale
 		for _, r := range o.Compare(folders) {
 			if r.Earlier > 0 && !r.IsCurrent() {
 				diags.Warn(IDStale, diag.Range{}, "Outputs are stale", fmt.Sprintf(
@@ -295,10 +291,6 @@ func staleOutputs(out string, folders []output.Folder) diag.List {
 					shownPath(out, r.Path)))
 			}
 		}
-		return diags
 	})
-	if diags.HasErrors() {
-		return nil // nothing is written, so whether it could be is no matter
-	}
 	return diags
 }

@@ -37,7 +37,14 @@ write stay. --dry-run lists what would be removed.`,
 			if out == "" {
 				out = beside(args[0])
 			}
-			results, diags := clean(out, w, dryRun)
+			if dryRun {
+				results, err := wouldClean(out, w)
+				if err != nil {
+					return err
+				}
+				return printCleaned(t, out, results, dryRun)
+			}
+			results, diags := clean(out, w)
 			here(diags)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
@@ -90,28 +97,36 @@ func hadJobs(dir string) bool {
 	return !diags.HasErrors() && l != nil && len(l.Plans) > 0
 }
 
-// clean removes, or only lists, the files of ndc in folders that no job
-// claims.
-func clean(out string, w *lang.Workspace, dryRun bool) (results []output.Result, diags diag.List) {
+// clean removes the files of ndc in folders that no job claims.
+func clean(out string, w *lang.Workspace) (results []output.Result, diags diag.List) {
 	if _, err := os.Stat(out); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	diags = withOutput(out, func(o *output.Output) (diags diag.List) {
-		var folders []output.Folder
-		for _, b := range o.Builds(func(job, backend string) bool { return claims(w, job, backend) }) {
-			folders = append(folders, output.Folder{Path: b.Path})
-		}
-		if dryRun {
-			results = o.Compare(folders)
-			return nil
-		}
 		var err error
-		if results, _, err = o.Replace(signals.context(), folders, false); err != nil {
+		if results, _, err = o.Replace(signals.context(), abandoned(o, w), false); err != nil {
 			cannotWrite(&diags, err)
 		}
 		return diags
 	})
 	return results, diags
+}
+
+// wouldClean lists what clean would remove.
+func wouldClean(out string, w *lang.Workspace) (results []output.Result, err error) {
+	err = output.Look(out, func(o *output.Output) { results = o.Compare(abandoned(o, w)) })
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s cannot be looked at: %w", out, cause(err))
+	}
+	return results, nil
+}
+
+// abandoned are the folders that no job claims, without files.
+func abandoned(o *output.Output, w *lang.Workspace) (folders []output.Folder) {
+	for _, b := range o.Builds(func(job, backend string) bool { return claims(w, job, backend) }) {
+		folders = append(folders, output.Folder{Path: b.Path})
+	}
+	return folders
 }
 
 // claims reports whether a job has a backend, or whether it is there at all.
