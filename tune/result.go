@@ -64,8 +64,9 @@ type Result struct {
 	Job           string     `json:"job"`
 	Backend       string     `json:"backend"`
 	Allocations   int        `json:"allocations"`
-	Standings     []Standing `json:"candidates"` // in the trial's order
-	Pick          string     `json:"pick"`       // the candidate to take
+	Unended       int        `json:"runs_not_ended,omitempty"` // of the newest allocation, which goes on or was cut off
+	Standings     []Standing `json:"candidates"`               // in the trial's order
+	Pick          string     `json:"pick"`                     // the candidate to take
 	SavedGPUHours [2]float64 `json:"saved_gpu_hours_range"`
 	Calibration   string     `json:"calibration,omitempty"` // the file that was written
 	Why           string     `json:"why_not_calibrated,omitempty"`
@@ -130,7 +131,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		run.Allocation, run.Candidate = allocations[a.Job], place
 		runs = append(runs, run)
 	}
-	r.Allocations = len(allocations)
+	r.Allocations, r.Unended = len(allocations), unended(attempts)
 	if !slices.ContainsFunc(runs, func(x Run) bool { return !r.Standings[x.Candidate].full() }) {
 		what := fmt.Sprintf("none without an error that has %d reports of steady steps that are at most %g times as long as predicted, or as short", fewestReports, uncertainty.MostOff)
 		if len(runs) > 0 {
@@ -140,6 +141,21 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 	}
 	r.conclude(f, runs)
 	return r, nil
+}
+
+// unended is how many runs of the newest allocation have not ended, or not begun.
+func unended(attempts []Attempt) int {
+	if len(attempts) == 0 {
+		return 0
+	}
+	newest := attempts[len(attempts)-1]
+	left := newest.Of
+	for _, a := range attempts {
+		if a.Job == newest.Job && a.Status >= 0 {
+			left--
+		}
+	}
+	return max(0, left)
 }
 
 // full reports whether a run ran out of memory, however far it came: the training would.

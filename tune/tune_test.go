@@ -253,7 +253,7 @@ ndc: run 4 of 4 in job 7: candidate-1
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Standings; s[0].Runs != 2 || s[1].Runs != 0 || s[2].Runs != 1 || !slices.Equal(s[1].Failures, []string{"out_of_memory"}) {
+	if s := r.Standings; r.Unended != 1 || s[0].Runs != 2 || s[1].Runs != 0 || s[2].Runs != 1 || !slices.Equal(s[1].Failures, []string{"out_of_memory"}) {
 		t.Errorf("%+v", s)
 	}
 	if s := r.Standings[2]; r.Pick != "candidate-3" || s.Fastest < 0.95 || s.Range[0] > -0.1 || s.Range[1] < -0.1 || r.SavedGPUHours[0] < 5 {
@@ -487,7 +487,7 @@ ndc: run 2 ended with status 0 after 61 s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Standings; s[0].Runs != 3 || s[1].Runs != 2 || len(s[0].Failures) != 0 {
+	if s := r.Standings; r.Unended != 0 || s[0].Runs != 3 || s[1].Runs != 2 || len(s[0].Failures) != 0 {
 		t.Errorf("%+v", s)
 	}
 	if s := r.Standings[1]; r.Pick != "candidate-2" || s.Range[0] > -0.05 || s.Range[1] < -0.05 {

@@ -51,6 +51,8 @@ const (
 	IDArchiveChanged diag.ID = "module-archive-changed"
 	// IDTrialObjective: a trial of a job whose objective is not time.
 	IDTrialObjective diag.ID = "trial-objective"
+	// IDTrialNotOver: a warning: the newest round of a trial has runs without an end in its log.
+	IDTrialNotOver diag.ID = "trial-not-over"
 	// IDFetched: a warning: fmt leaves a file of a fetched module as it is.
 	IDFetched diag.ID = "fetched-file"
 	// IDNotFormatted: fmt --check found a file that is not formatted.

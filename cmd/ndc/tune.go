@@ -303,6 +303,7 @@ func nextRound(t *terminal, out string, force bool) error {
 	if last := f.Rounds[len(f.Rounds)-1].Script; !hasRun(out, last) {
 		return usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", last, render.Quote(filepath.Join(out, last))))
 	}
+	t.unended(result)
 	round := result.Next(f)
 	if !round.Worth(f.Left()) {
 		return t.say(view.TrialOver(f, &round, render.Quote(out)), &round)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/logs"
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/tune"
@@ -115,6 +117,7 @@ func collectTrial(t *terminal, folder string, force bool) error {
 	if err != nil {
 		return err
 	}
+	t.unended(r)
 	made, err := calibrate([]string{folder}, "")
 	if err != nil {
 		r.Why = err.Error()
@@ -138,6 +141,17 @@ func collectTrial(t *terminal, folder string, force bool) error {
 	}
 	r.Calibration = filepath.Join(folder, calibrationName(f))
 	return t.say(view.TrialResult(r), r)
+}
+
+// unended warns where the newest round is read before its end.
+func (t *terminal) unended(r *tune.Result) {
+	if r.Unended == 0 {
+		return
+	}
+	var diags diag.List
+	diags.Warn(IDTrialNotOver, diag.Range{}, "A round has not come to its end",
+		fmt.Sprintf("The log of the newest allocation has no end of %s: it goes on, or was cut off. Where it goes on, ask again when it is over; what follows is of the runs so far.", units.Count(r.Unended, "run")))
+	t.diagnostics(diags, nil)
 }
 
 // ownCalibration is the calibration that an earlier collection wrote; nil without
