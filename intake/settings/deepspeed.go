@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -219,7 +220,7 @@ func device(r *reading, k key, u *rule) outcome {
 }
 
 // Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, of accelerate's
-// or, before the Trainer of transformers, of torchrun. It names what the training script
+// or, before a program with --deepspeed, of torchrun. It names what the training script
 // alone understands, unless a file has its options (trained).
 func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	words, places := make([]string, len(command)), make([]draft.Place, len(command))
@@ -227,13 +228,17 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 		words[i], places[i] = w.Text, w.At
 	}
 	trainer := trained || Trainer(d, file, command)
+	engine := trainer || slices.ContainsFunc(words, func(w string) bool {
+		name, _, _ := strings.Cut(w, "=")
+		return name == "--deepspeed" || name == "--deepspeed_config"
+	})
 	start, script := -1, false
 	var unknown []string
 	var machines, ranks int64
 	var at draft.Place
 	for i, w := range words {
 		if start < 0 {
-			if trainer && path.Base(w) == "torchrun" || w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
+			if engine && path.Base(w) == "torchrun" || w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
 				start = i
 			}
 			continue

@@ -487,7 +487,9 @@ func TestTrainer(t *testing.T) {
 	for line, want := range map[string]string{
 		"torchrun --nnodes 2 --nproc_per_node=4 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True --learning_rate 2e-5 --weight_decay 0. --max_steps 30 --lr_scheduler_type cosine --gradient_checkpointing True --optim adamw_torch_fused --mine 3": "global=64 nodes=2 gpus=4 micro=2 batches=4 precision=bf16 rate=2e-05 steps=30 schedule=cosine recompute=full optimizer=adamw clip=1 seed=42 unknown=[output_dir mine]",
 		"deepspeed --num_gpus 8 sft.py --deepspeed z.json --output_dir /o --fp16 --optim sgd --seed 7 --per_device_train_batch_size $B":                                                                                                                                                                                  "global=0 nodes=0 gpus=8 micro=0 batches=1 precision=fp16 rate=5e-05 steps=0 schedule=linear recompute=none optimizer=sgd clip=1 seed=7 unknown=[output_dir optim per_device_train_batch_size]",
-		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1": "global=0 nodes=0 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=1 seed=0 unknown=[]",
+		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1":                  "global=0 nodes=0 gpus=8 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=1 seed=0 unknown=[--learning_rate]",
+		"deepspeed --num_gpus 8 own.py --deepspeed --deepspeed_config=z.json --output_dir /o --lr 1": "global=0 nodes=0 gpus=8 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=1 seed=0 unknown=[--output_dir --lr]",
+		"torchrun --nnodes 2 own.py --deepspeed_config z.json --output_dir /o --lr 1":                "global=0 nodes=2 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=1 seed=0 unknown=[--output_dir --lr]",
 	} {
 		n, err := tree.JSON([]byte(auto))
 		if err != nil {

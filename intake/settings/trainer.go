@@ -14,7 +14,8 @@ import (
 
 // Trainer reads a command that starts the Trainer of Hugging Face's transformers with
 // DeepSpeed, whose options fill in what the configuration leaves to it, and reports
-// whether it is one: a script with --deepspeed and the options that every Trainer has.
+// whether it is one: a script with --deepspeed FILE and the option that every Trainer has.
+// Behind --deepspeed_config, which deepspeed.add_config_arguments makes, is another program.
 func Trainer(d *draft.Draft, file string, words []Word) bool {
 	options := startsTrainer(words)
 	if options == nil {
@@ -32,9 +33,9 @@ func startsTrainer(words []Word) []Option {
 	}
 	options := TrainerOptions(words[script+1:])
 	has := func(path string) bool {
-		return slices.ContainsFunc(options, func(o Option) bool { return o.key.path == path })
+		return slices.ContainsFunc(options, func(o Option) bool { return o.key.path == path && o.key.Value != true })
 	}
-	if !has("deepspeed") && !has("deepspeed_config") || !has("output_dir") {
+	if !has("deepspeed") || !has("output_dir") {
 		return nil
 	}
 	return options
