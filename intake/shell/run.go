@@ -506,7 +506,7 @@ func apart(words []text) []text {
 	all := slices.Clone(words[:program+1])
 	for _, w := range words[program+1:] {
 		if looksLikeOptions(w.String()) {
-			all = append(all, w.bare().fields()...)
+			all = append(all, unquoted(w).fields()...)
 		} else {
 			all = append(all, w)
 		}
@@ -654,7 +654,7 @@ func (e *evaluator) lists() {
 		for _, p := range parts {
 			words := []text{p}
 			if several.MatchString(p.String()) { // options in one element
-				words = p.bare().fields()
+				words = unquoted(p).fields()
 			}
 			for _, w := range words {
 				c.Words = append(c.Words, w.word())

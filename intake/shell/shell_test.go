@@ -400,6 +400,13 @@ func TestApart(t *testing.T) {
 			}
 		}
 	}
+	s, err := Read([]byte("D=$(dirname \"$0\")\npython x.py --conf=$D/a.json --y"), Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := s.Commands[0].Words; len(w) != 4 || w[2].Text != `--conf=$(dirname "$0")/a.json` {
+		t.Errorf("what a command prints is taken apart: %v", w)
+	}
 }
 
 func FuzzRead(f *testing.F) {

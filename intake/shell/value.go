@@ -112,15 +112,6 @@ func (t text) fieldsAt(separators string) []text {
 	return all
 }
 
-// bare is a text as if nothing of it stood in quotes.
-func (t text) bare() text {
-	t = slices.Clone(t)
-	for i := range t {
-		t[i].quoted = false
-	}
-	return t
-}
-
 // variable is a value of the script: text, or a list of texts.
 type variable struct {
 	text     text
