@@ -144,6 +144,20 @@ func TestDeepSpeed(t *testing.T) {
 	}
 }
 
+// TestNoDecoders: a model that makes or sees images stands in the job as what it is.
+func TestNoDecoders(t *testing.T) {
+	o, err := TOML([]byte("[model]\nname = \"flux\"\nflavor = \"flux-dev\"\n[training]\nsteps = 3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := draft.New()
+	ReadTorchTitan(d, "a.toml", "", o)
+	expect(t, d, "model.architecture = flux")
+	if f := d.Findings[0]; f.Verdict != draft.Unknown || !strings.Contains(f.Why, "no decoder of language") {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestLabels: an optimizer and a schedule that the language does not have stand in the job
 // under their own words, so that it is refused there; another one is none that was asked for.
 func TestLabels(t *testing.T) {

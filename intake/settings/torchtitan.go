@@ -322,6 +322,10 @@ const (
 	ownModule = "ndc_job"
 )
 
+// noDecoders are the models of TorchTitan that make or see images (torchtitan 0.2.2,
+// torchtitan/models/flux and experiments/vlm).
+var noDecoders = []string{"flux", "vlm"}
+
 // flavor reads the model: of TorchTitan's code, as far as it stands in a table, or of the
 // catalogue where ndc registered it.
 func flavor(r *reading, k key, _ *rule) outcome {
@@ -336,6 +340,11 @@ func flavor(r *reading, k key, _ *rule) outcome {
 		return r.build(k, found)
 	}
 	switch {
+	case slices.Contains(noDecoders, name.Text()):
+		if k.path == "model.name" {
+			r.d.Set("model.architecture", name.Text(), r.at(k))
+		}
+		return unknown("it is no decoder of language alone, which ndc does not plan; the job has the other settings and is refused at its architecture")
 	case name.Text() != ownModel || !slices.Contains(catalog.Names("model"), flavor.Text()):
 		return unknown("a model of TorchTitan's code: name it with the variable, or give its config.json too")
 	case k.path == "model.flavor":
