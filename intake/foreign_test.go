@@ -28,6 +28,7 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "composer train/train.py mpt-7b.yaml", "it starts LLM Foundry"},
 		{"x.yaml", "a: [\n", "It is no YAML"},
 		{"x.yaml", "some: thing\n", "It is none of"},
+		{"eval.yaml", "model:\n  model_parallel_size: 4\n", "It is none of"},
 		{"run.sh", "torchrun /opt/scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=4", "On line 1 it starts Megatron-Bridge"},
 		{"run.sh", "torchrun train.py --model x train.global_batch_size=8", "it starts Megatron-Bridge"},
 		{"run.sh", "torchrun /o/megatron_gpt_pretraining.py trainer.num_nodes=4", "it starts NeMo 1"},

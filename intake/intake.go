@@ -203,13 +203,16 @@ func broken(f File) string {
 
 var neoxKey = regexp.MustCompile(`(?m)^[\s{]*"?(pipe|model)[-_]parallel[-_]size"?\s*:`)
 
-// neox reports a configuration of GPT-NeoX, which holds keys of DeepSpeed's.
+// neox reports a configuration of GPT-NeoX, which holds keys of DeepSpeed's. A section of
+// another program may have its key.
 func neox(f File) bool {
 	switch path.Ext(f.Name) {
 	case ".yml", ".yaml", ".json":
-		return neoxKey.Match(f.Content)
+	default:
+		return false
 	}
-	return false
+	n, err := tree.YAML(f.Content)
+	return neoxKey.Match(f.Content) && (err != nil || slices.ContainsFunc(n.Object(), func(m tree.Member) bool { return neoxKey.MatchString(m.Key + ":") }))
 }
 
 func known() string {

@@ -53,6 +53,12 @@ func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
 // program, or a script that was not given; "" where it starts neither.
 func (in *intake) starts() string {
 	scripts := in.scripts()
+	known := func(file string) string {
+		if strings.Contains(file, "$(") { // in a folder that only a run knows
+			return path.Base(file)
+		}
+		return file
+	}
 	idle := ""
 	for _, f := range in.files {
 		e := scripts[f.Name]
@@ -61,17 +67,14 @@ func (in *intake) starts() string {
 		}
 		for _, c := range slices.Backward(e.script.Commands) {
 			if scripts := absent(e.script, c); len(scripts) > 0 {
-				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", scripts[0].Text))
+				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", known(scripts[0].Text)))
 			}
 			for i, w := range slices.Backward(c.Words) {
 				if !strings.HasSuffix(w.Text, ".py") {
 					continue
 				}
-				program, behind := w.Text, c.Words[i+1:]
-				if strings.Contains(program, "$(") { // of a folder that only a run knows
-					program = path.Base(program)
-				}
-				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", program))
+				behind := c.Words[i+1:]
+				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", known(w.Text)))
 				k := -1 // of the first that is no value of an option
 				for n, w := range behind {
 					value := n > 0 && strings.HasPrefix(behind[n-1].Text, "-") && !argument.MatchString(w.Text)
