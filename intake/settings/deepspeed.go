@@ -124,6 +124,20 @@ func (r *reading) floor(ratio float64, at draft.Place) bool {
 	return known
 }
 
+// included are the nodes that HOST:0,1@HOST:0,1 names and the GPUs of each; no GPUs where
+// it does not say them, or not as many of each (launcher/runner.py: parse_resource_filter).
+func included(filter string) (nodes, gpus int64) {
+	for node := range strings.SplitSeq(filter, "@") {
+		_, slots, said := strings.Cut(node, ":")
+		n := int64(strings.Count(slots, ",") + 1)
+		if !said || nodes > 0 && n != gpus {
+			return 0, 0
+		}
+		nodes, gpus = nodes+1, n
+	}
+	return nodes, gpus
+}
+
 func isNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil
@@ -261,6 +275,20 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 			d.Set("cluster.nodes", n, places[i])
 		case !script && strings.ReplaceAll(name, "-", "_") == "__nproc_per_node" && err == nil && n > 0:
 			d.Set("cluster.gpus_per_node", n, places[i])
+		case !script && (name == "--include" || name == "-i"):
+			nodes, gpus := included(value)
+			switch {
+			case open:
+				unknown = append(unknown, "cluster.nodes", "cluster.gpus_per_node")
+				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
+			case gpus == 0:
+				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "it says no one number of GPUs for all nodes: --nodes and --gpus do"})
+			default:
+				d.Set("cluster.nodes", nodes, places[i])
+				d.Set("cluster.gpus_per_node", gpus, places[i])
+			}
+		case !script && (name == "--exclude" || name == "-e"):
+			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "GPUs that are not used: --nodes and --gpus say those that are"})
 		case script && trainer:
 		case !script && name == "--num_machines" && err == nil && n > 0:
 			machines, at = n, places[i]

@@ -144,6 +144,28 @@ func TestDeepSpeed(t *testing.T) {
 	}
 }
 
+// TestIncluded: the GPUs that DeepSpeed's launcher is told to use are those of the job.
+func TestIncluded(t *testing.T) {
+	for options, want := range map[string]string{
+		"--include localhost:0,1,2,3":     "1 4 []",
+		"--include=a:0,1@b:4,5 --num_x 1": "2 2 []",
+		"-i a:0,1@b:0":                    "0 0 [-i]",
+		"--include a@b":                   "0 0 [--include]",
+		"--include $HOSTS":                "0 0 [--include]",
+		"--exclude a:7":                   "0 0 [--exclude]",
+	} {
+		d := draft.New()
+		Launcher(d, "run.sh", words("deepspeed "+options+" train.py"), false)
+		unknown := []string{}
+		for _, f := range d.Findings {
+			unknown = append(unknown, f.Name)
+		}
+		if got := fmt.Sprint(d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node"), unknown); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestNoDecoders: a model that makes or sees images stands in the job as what it is.
 func TestNoDecoders(t *testing.T) {
 	o, err := TOML([]byte("[model]\nname = \"flux\"\nflavor = \"flux-dev\"\n[training]\nsteps = 3\n"))
