@@ -58,6 +58,7 @@ the difference.`,
 				plans.locked, diags = writeLock(&plans)
 				return diags
 			})
+			orElsewhere(diags)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)

@@ -45,7 +45,6 @@ write stay. --dry-run lists what would be removed.`,
 				return printCleaned(t, out, results, dryRun)
 			}
 			results, diags := clean(out, w)
-			here(diags)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)

@@ -141,6 +141,7 @@ func writePictures(c *cobra.Command, t *terminal, kind *picture.Kind, list []*co
 // putFiles writes files into a folder and tells their names.
 func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
 	_, diags := write(folder, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force, nil)
+	orElsewhere(diags)
 	t.diagnostics(diags, nil)
 	if diags.HasErrors() {
 		return exitError(exitInput)

@@ -86,14 +86,12 @@ func files(artifacts []backends.Artifact) []output.File {
 	return list
 }
 
-// anotherFolder is what to do where -o of a command has the same files written into another folder.
-const anotherFolder = "choose another folder with -o"
-
-// here takes back that advice, of a command that changes what lies in a folder.
-func here(diags diag.List) {
+// orElsewhere adds to what keeps files from being written that they may go into another
+// folder, of a command whose -o says which.
+func orElsewhere(diags diag.List) {
 	for i := range diags {
-		for _, joint := range []string{"; ", ", or ", " or ", ", "} {
-			diags[i].Detail = strings.ReplaceAll(diags[i].Detail, joint+anotherFolder, "")
+		if slices.Contains([]diag.ID{IDBusy, IDCannotWrite, IDForeignFile}, diags[i].ID) {
+			diags[i].Detail += " With -o the files go into another folder."
 		}
 	}
 }
@@ -104,11 +102,11 @@ func cannotWrite(diags *diag.List, err error) {
 	var unfinished *output.UnfinishedError
 	switch {
 	case errors.As(err, &busy):
-		diags.Error(IDBusy, diag.Range{}, "Another build writes into the output folder", fmt.Sprintf("%v. All files are as they were; wait for it, or %s.", err, anotherFolder))
+		diags.Error(IDBusy, diag.Range{}, "Another build writes into the output folder", fmt.Sprintf("%v. All files are as they were; wait for it.", err))
 	case errors.As(err, &unfinished):
 		diags.Error(IDCannotWrite, diag.Range{}, summary, fmt.Sprintf("%v. Some files may be new and others old; the scripts beside them do not start. Mend the cause and build again, which finishes or undoes it.", err))
 	default:
-		diags.Error(IDCannotWrite, diag.Range{}, summary, fmt.Sprintf("%v. All files are as they were; %s.", err, anotherFolder))
+		diags.Error(IDCannotWrite, diag.Range{}, summary, fmt.Sprintf("%v. All files are as they were.", err))
 	}
 }
 
@@ -120,7 +118,7 @@ func explained(diags *diag.List, p output.Problem) {
 			fmt.Sprintf("%s %s. Move your change into the job, or replace the file with --force.", p.Path, p.Why))
 	case output.Foreign:
 		diags.Error(IDForeignFile, diag.Range{}, "An output would replace a foreign file",
-			fmt.Sprintf("%s %s. Move it away, %s, or replace it with --force.", p.Path, p.Why, anotherFolder))
+			fmt.Sprintf("%s %s. Move it away, or replace it with --force.", p.Path, p.Why))
 	case output.Merged:
 		diags.Error(IDForeignFile, diag.Range{}, "A merge is not resolved",
 			fmt.Sprintf("%s %s. Take either side of its whole folder (git checkout --ours, or --theirs), and build again.", p.Path, p.Why))
@@ -129,7 +127,7 @@ func explained(diags *diag.List, p output.Problem) {
 			fmt.Sprintf("%s %s, as git writes files where core.autocrlf is set, and bash does not run such scripts. A .gitattributes at the top of the repository with the line * -text keeps git from it; check the files out again (git checkout -- .), or replace those that ndc wrote with --force.", p.Path, p.Why))
 	case output.Blocked:
 		diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written",
-			fmt.Sprintf("%s %s. All files are as they were; move it away or %s.", p.Path, p.Why, anotherFolder))
+			fmt.Sprintf("%s %s. All files are as they were; move it away.", p.Path, p.Why))
 	}
 }
 

@@ -104,6 +104,7 @@ func newTrial(t *terminal, argument, out string, flags *inputFlags, hours float6
 		return list
 	}
 	_, diags := write(out, folders, nil, force, nil)
+	orElsewhere(diags)
 	return toldTrial(t, out, &x.file, diags)
 }
 
@@ -318,7 +319,6 @@ func nextRound(t *terminal, out string, force bool) error {
 	_, diags := write(out, func(o *output.Output) []output.Folder {
 		return []output.Folder{{Path: ".", Files: trialFiles(f, ownCalibration(f, o.Read))}}
 	}, nil, force, nil)
-	here(diags)
 	return toldTrial(t, out, f, diags)
 }
 

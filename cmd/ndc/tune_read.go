@@ -130,7 +130,6 @@ func collectTrial(t *terminal, folder string, force bool) error {
 	_, diags := write(folder, func(*output.Output) []output.Folder {
 		return []output.Folder{{Path: ".", Files: trialFiles(f, text)}}
 	}, nil, force, nil)
-	here(diags)
 	t.diagnostics(diags, nil)
 	if diags.HasErrors() { // what the trial has shown needs no file
 		r.Why = "its file cannot be put into " + folder
