@@ -778,8 +778,13 @@ const containerImage = "slurm.container.image"
 // ndc's own mounts what ndc mounts by itself, too.
 func (in *intake) container(file string, s *shell.Script, own bool) {
 	const mounts = "slurm.container.mounts"
+	told := map[draft.Finding]bool{} // a list of options stands in a command, too
 	found := func(w shell.Word, name, value string, v draft.Verdict, to, why string) {
-		in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: name, Value: value, Verdict: v, To: to, Why: why})
+		f := draft.Finding{Place: megatron.Place(file, w), Name: name, Value: value, Verdict: v, To: to, Why: why}
+		if !told[f] {
+			in.d.Find(f)
+		}
+		told[f] = true
 	}
 	const open = "its value is known only when the script runs"
 	var mounted []string

@@ -47,6 +47,7 @@ func TestJobsLoad(t *testing.T) {
 		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},
 		{"srun --container-image $(cat image) --container-mounts /fsx:/fsx,$PWD:/code " + launch, []string{"--container-image", "--container-mounts", "--container-mounts"}},
 		{"srun --container-image /i.sqsh --container-mounts /fsx:/fsx " + launch, nil},
+		{"C=(\n  --container-image $(cat image)\n)\nsrun \"${C[@]}\" " + launch, []string{"--container-image"}},
 		{"srun --container-image <path to image> --container-mounts \"<some mount>\" " + launch + "--save <PATH TO IT> --vocab-file <vocab.json>",
 			[]string{"--container-image", "--container-mounts", "--save", "--vocab-file"}},
 		{"srun --container-image /i.sqsh --container-mounts /fsx,/opt/slurm/bin " + launch + "--data-path /fsx/text --save /fsx/run", nil},
