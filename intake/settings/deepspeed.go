@@ -252,7 +252,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	var at draft.Place
 	for i, w := range words {
 		if start < 0 {
-			if engine && path.Base(w) == "torchrun" || w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
+			if engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
 				start = i
 			}
 			continue
