@@ -166,6 +166,7 @@ const (
 	outOfMemory = "out_of_memory"
 	notANumber  = "not_a_number"
 	notEnded    = "not_ended"
+	timeLimit   = "time_limit"
 )
 
 // Why a run is none of the candidate's: somebody changed its files, or wrote others there.
@@ -228,6 +229,7 @@ func (f *File) readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string
 	case why == outOfMemory: // whatever its status is
 	case a.Status == 0 || why == notEnded:
 		why = ""
+	case why == timeLimit: // a slow start may have left too little of it
 	case alone.Last().Iteration < f.Steps && !passing([]string{why}):
 		return Run{}, why
 	}
@@ -247,7 +249,7 @@ func failure(l *logs.Log, launch, status int) string {
 	case 0:
 		return "too_few_steps"
 	case 124, 137: // of timeout(1): it ran past its limit, or was killed after it
-		return "time_limit"
+		return timeLimit
 	}
 	return "status " + strconv.Itoa(status)
 }

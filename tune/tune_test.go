@@ -435,7 +435,7 @@ func TestReadCrashed(t *testing.T) {
 		{"a traceback", run(7, 1.8) + crash, 15, "1", false, []string{"unexplained"}},
 		{"a traceback behind the last step", run(7, 1.8) + crash, 12, "1", true, []string{"unexplained"}},
 		{"nothing but a status", run(7, 1.8), 15, "3", false, []string{"status 3"}},
-		{"a hang", run(7, 1.8), 15, "124", false, []string{"time_limit"}},
+		{"the limit of its time", run(7, 1.8), 15, "124", true, []string{"time_limit"}},
 		{"the network", run(7, 1.8) + remote, 15, "1", true, []string{"network"}},
 		{"what the run got over", run(7, 1.8) + remote, 15, "0", true, nil},
 		{"steps that go on", run(7, 1.8), 15, "", true, nil},
