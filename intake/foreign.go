@@ -124,13 +124,8 @@ var override = regexp.MustCompile(`^\+{0,2}[a-z_]+(\.[a-z_0-9]+)+=`)
 
 // overrides are such words of the command that starts Megatron-Bridge.
 func (in *intake) overrides() (all []shell.Word) {
-	scripts := in.scripts()
-	for _, f := range in.files {
-		e := scripts[f.Name]
-		if e.script == nil || e.part {
-			continue
-		}
-		for _, c := range e.script.Commands {
+	for f, s := range in.whole() {
+		for _, c := range s.Commands {
 			p := stranger(c)
 			if p == nil || p.Program != bridge || len(all) > 0 {
 				continue
@@ -152,13 +147,8 @@ var assigned = regexp.MustCompile(`^[a-z][a-z_0-9]*=`)
 // trainerOptions are the options of the command that starts the Trainer with a file of them:
 // behind its program, with dashes or, as LLaMA-Factory takes them, without.
 func (in *intake) trainerOptions(f File) []settings.Option {
-	scripts := in.scripts()
-	for _, o := range in.files {
-		e := scripts[o.Name]
-		if e.script == nil || e.part {
-			continue
-		}
-		for _, c := range e.script.Commands {
+	for o, s := range in.whole() {
+		for _, c := range s.Commands {
 			words := commandLine(o.Name, c)
 			named := slices.IndexFunc(words, func(w settings.Word) bool {
 				return path.Base(w.Text) == path.Base(f.Name) || strings.HasSuffix(w.Text, "="+path.Base(f.Name))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -93,32 +94,39 @@ func (in *intake) scripts() map[string]evaluated {
 	return in.read
 }
 
+// whole are the files of scripts that are no part of others, with what they evaluate to.
+func (in *intake) whole() iter.Seq2[File, *shell.Script] {
+	return func(yield func(File, *shell.Script) bool) {
+		scripts := in.scripts()
+		for _, f := range in.files {
+			if e := scripts[f.Name]; e.script != nil && !e.part && !yield(f, e.script) {
+				return
+			}
+		}
+	}
+}
+
 // written are the configurations that scripts write before they start a framework with
 // them, as files that stand beside the scripts. Of several it is those that a command or
 // another of them names, and of one path what was written last.
 func (in *intake) written() (all []File) {
-	scripts := in.scripts()
-	for _, f := range in.files {
-		e := scripts[f.Name]
-		if e.script == nil || e.part {
-			continue
-		}
+	for f, s := range in.whole() {
 		var own, named []File
-		for i, d := range e.script.Documents {
-			later := slices.ContainsFunc(e.script.Documents[i+1:], func(o shell.Document) bool { return o.Path.Text == d.Path.Text })
+		for i, d := range s.Documents {
+			later := slices.ContainsFunc(s.Documents[i+1:], func(o shell.Document) bool { return o.Path.Text == d.Path.Text })
 			doc := File{Name: f.Name + ":" + d.Path.Text, Content: []byte(d.Content)}
 			if later || !isTorchTitan(doc) && !isDeepSpeed(doc) && !isAccelerate(doc) {
 				continue
 			}
 			own = append(own, doc)
-			if names(e.script, d) {
+			if names(s, d) {
 				named = append(named, doc)
 			}
 		}
 		if len(named) > 0 {
 			own = named
 		}
-		_, other := megatron.Command(e.script)
+		_, other := megatron.Command(s)
 		if _, engine := in.engine(); !other || engine {
 			all = append(all, own...)
 		}
@@ -265,11 +273,8 @@ func (in *intake) queued(f File) {
 // submitted reports an option that a command of sbatch gives the script that it
 // starts, and that counts before the script's own.
 func (in *intake) submitted(file, option string) bool {
-	for _, e := range in.scripts() {
-		if e.script == nil || e.part {
-			continue
-		}
-		if slices.ContainsFunc(e.script.Submissions, func(o shell.Submission) bool { return o.Script == file && o.Name == option }) {
+	for _, s := range in.whole() {
+		if slices.ContainsFunc(s.Submissions, func(o shell.Submission) bool { return o.Script == file && o.Name == option }) {
 			return true
 		}
 	}
@@ -279,13 +284,11 @@ func (in *intake) submitted(file, option string) bool {
 // engine is where a script starts a fork of Megatron-LM that DeepSpeed runs, and that has a
 // configuration of it beside its own options.
 func (in *intake) engine() (draft.Place, bool) {
-	scripts := in.scripts()
-	for _, f := range in.files {
-		e := scripts[f.Name]
-		if e.script == nil || e.part || generated.Match(f.Content) {
+	for f, s := range in.whole() {
+		if generated.Match(f.Content) {
 			continue
 		}
-		c, ok := megatron.Command(e.script)
+		c, ok := megatron.Command(s)
 		if ok && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "--num-layers" }) {
 			return megatron.Place(f.Name, c.Words[0]), true
 		}
@@ -306,23 +309,18 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 	if path.Ext(f.Name) != ".toml" {
 		return nil
 	}
-	scripts := in.scripts()
 	var read []shell.Word // the options of the launch that is read
-	for _, f := range in.files {
-		e := scripts[f.Name]
-		if e.script == nil || e.part {
-			continue
-		}
+	for f, s := range in.whole() {
 		launches := func(c shell.Command) bool {
 			return slices.ContainsFunc(c.Words, isConfigured) || settings.TitanOptions(commandLine(f.Name, c)) != nil
 		}
-		for i, c := range e.script.Commands {
+		for i, c := range s.Commands {
 			if !launches(c) {
 				continue
 			}
 			options := c.Words[max(slices.IndexFunc(c.Words, isSection), 0):]
 			switch word, other, differ := megatron.Differ(options, read); {
-			case slices.ContainsFunc(e.script.Commands[i+1:i+1+c.Inner], launches): // a script that starts it
+			case slices.ContainsFunc(s.Commands[i+1:i+1+c.Inner], launches): // a script that starts it
 			case read == nil:
 				read = options
 				words := commandLine(f.Name, c)
@@ -465,13 +463,8 @@ func commandLine(file string, c shell.Command) []settings.Word {
 // accelerate are the options of the command of the scripts that starts accelerate, and
 // whether they say all that its file would.
 func (in *intake) accelerate() ([]settings.Option, bool) {
-	scripts := in.scripts()
-	for _, f := range in.files {
-		e := scripts[f.Name]
-		if e.script == nil || e.part {
-			continue
-		}
-		for _, c := range e.script.Commands {
+	for f, s := range in.whole() {
+		for _, c := range s.Commands {
 			if options, whole := settings.AccelerateOptions(commandLine(f.Name, c)); whole || options != nil {
 				return options, whole
 			}

@@ -52,7 +52,6 @@ func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
 // starts says what a script starts last that says nothing of a run to ndc, and what would: a
 // program, or a script that was not given; "" where it starts neither.
 func (in *intake) starts() string {
-	scripts := in.scripts()
 	known := func(file string) string {
 		if strings.Contains(file, "$(") { // in a folder that only a run knows
 			return path.Base(file)
@@ -60,13 +59,9 @@ func (in *intake) starts() string {
 		return file
 	}
 	idle := ""
-	for _, f := range in.files {
-		e := scripts[f.Name]
-		if e.script == nil || e.part {
-			continue
-		}
-		for _, c := range slices.Backward(e.script.Commands) {
-			if scripts := absent(e.script, c); len(scripts) > 0 {
+	for _, s := range in.whole() {
+		for _, c := range slices.Backward(s.Commands) {
+			if scripts := absent(s, c); len(scripts) > 0 {
 				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", known(scripts[0].Text)))
 			}
 			for i, w := range slices.Backward(c.Words) {
@@ -92,7 +87,7 @@ func (in *intake) starts() string {
 				return fmt.Sprintf("%s with %s, which nothing given says: give the file that sets it, too.", what, draft.Guarded("", behind[k].Text))
 			}
 		}
-		if len(e.script.Commands) == 0 && len(e.script.Exports) > 0 {
+		if len(s.Commands) == 0 && len(s.Exports) > 0 {
 			idle = " It sets variables alone: give the script that starts the run with them, too."
 		}
 	}
