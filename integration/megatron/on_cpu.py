@@ -62,6 +62,7 @@ def prepare(folder, capability, keep, layers=True):
     for module in (megatron.training.training, megatron.training.initialize):
         if hasattr(module, "set_jit_fusion_options"):
             module.set_jit_fusion_options = lambda *_, **__: None  # warms up what is not compiled here
+    loaders(megatron.training.training)
     watch(megatron.training.training, keep)
     queue = filesystem.get_write_results_queue  # of its own it starts a process that imports everything again
     filesystem.get_write_results_queue = lambda *_, **__: queue("fork")
@@ -87,6 +88,21 @@ def prepare(folder, capability, keep, layers=True):
     arithmetic.reductions()
     arithmetic.attention()
     arithmetic.adam()
+
+
+def loaders(training):
+    """Loaders draw a seed from the host's generator, after a checkpoint is read. On a GPU dropout has one of its own."""
+    import torch
+
+    build = training.build_train_valid_test_data_iterators
+
+    def apart(*args, **kwargs):
+        state = torch.get_rng_state()
+        iterators = build(*args, **kwargs)
+        torch.set_rng_state(state)
+        return iterators
+
+    training.build_train_valid_test_data_iterators = apart
 
 
 def watch(training, keep):
