@@ -404,6 +404,30 @@ func TestActionModules(t *testing.T) {
 	}
 }
 
+// TestActionRaised: a change that mends jobs for another version of ndc, which cannot
+// plan what the base has, is compared by the outputs that were committed; without
+// such, and where the change itself is at fault, it says what is wrong.
+func TestActionRaised(t *testing.T) {
+	c := newTinyChange(t)
+	c.context["inputs.jobs"], c.context["inputs.fail-on"] = "jobs", "convergence"
+	const later = `sed -i 's/seed /sed /' jobs/job.hcl && git commit -q -a -m later`
+	c.sh(t, nil, `git checkout -q main && `+later+` && git push -q origin main && git checkout -q -B change && sed -i 's/sed /seed /; s/1e-3/2e-3/' jobs/job.hcl && ndc build jobs >/dev/null && git add -A && git commit -q -m raised`)
+	if failed := strings.Join(c.steps(t), " "); failed != "Decide" || !strings.Contains(c.said["Compare"], "::warning::This ndc cannot plan the jobs of main,") {
+		t.Errorf("the base cannot be planned and the rate is another: %q fail, and it is told as %q", failed, c.said["Compare"])
+	}
+	if got := c.read("ndc.md"); !strings.Contains(got, "| `0.001` | `0.002` |") {
+		t.Error(got)
+	}
+	c.sh(t, nil, later)
+	if failed := strings.Join(c.steps(t), " "); failed != "Check Compare" || !strings.Contains(c.said["Compare"], "[unknown-argument]") {
+		t.Errorf("neither can be planned: %q fail, and it is told as %q", failed, c.said["Compare"])
+	}
+	c.sh(t, nil, `git checkout -q main && git rm -q -r jobs/out && git commit -q -m bare && git push -q origin main && git checkout -q change && git revert --no-edit HEAD >/dev/null`)
+	if failed := strings.Join(c.steps(t), " "); failed != "Compare" || !strings.Contains(c.said["Compare"], "[unknown-argument]") {
+		t.Errorf("the base has no outputs: %q fail, and it is told as %q", failed, c.said["Compare"])
+	}
+}
+
 // TestLongComment: a comparison of many jobs is longer than a code host takes as a
 // comment, of which the beginning becomes one.
 func TestLongComment(t *testing.T) {
