@@ -34,7 +34,30 @@ def gloo():
         sizes = [s.tolist() if torch.is_tensor(s) else s for s in (output_split_sizes, input_split_sizes)]
         return exchange(output, tensor, *sizes, **kwargs)
 
+    gather, scatter = dist.all_gather, dist.reduce_scatter
+
+    def all_gather(parts, tensor, group=None, async_op=False):
+        """Ranks that spread experts and split them have parts of several sizes, which gloo takes at one size alone."""
+        sizes = [len(part) for part in parts]
+        if min(sizes) == max(sizes):
+            return gather(parts, tensor, group, async_op)
+        padded = [tensor.new_zeros((max(sizes), *tensor.shape[1:])) for _ in parts]
+        mine = torch.zeros_like(padded[0])
+        mine[: len(tensor)] = tensor
+        gather(padded, mine, group=group)
+        for part, whole in zip(parts, padded):
+            part.copy_(whole[: len(part)])
+
+    def reduce_scatter(output, parts, op=dist.ReduceOp.SUM, group=None, async_op=False):
+        sizes = [len(part) for part in parts]
+        if min(sizes) == max(sizes):
+            return scatter(output, parts, op, group, async_op)
+        total = torch.cat(parts)
+        dist.all_reduce(total, op, group)
+        output.copy_(total.split(sizes)[group.rank()])
+
     barrier = dist.barrier
+    dist.all_gather, dist.reduce_scatter = all_gather, reduce_scatter
     dist.init_process_group = init_process_group
     dist.new_group = dist.distributed_c10d.new_group = new_group
     dist.all_to_all_single = all_to_all_single

@@ -83,6 +83,7 @@ var runs = []run{
 	{name: "moe/expert", gpus: 2, layout: "expert_parallel = 2", same: "moe/single", off: rounded},
 	{name: "moe/expert-tensor", gpus: 2, layout: "tensor_parallel = 2\n expert_tensor_parallel = 2", same: "moe/single", off: rounded},
 	{name: "moe/tensor", gpus: 2, layout: "tensor_parallel = 2\n expert_parallel = 1\n expert_tensor_parallel = 1", same: "moe/single", off: rounded, since: "0.19.0"},
+	{name: "moe/expert-spread-and-split", gpus: 4, layout: "expert_parallel = 2\n tensor_parallel = 2\n expert_tensor_parallel = 2", same: "moe/single", off: rounded},
 	{name: "moe/expert-tensor-folded", gpus: 4, layout: "expert_parallel = 2\n tensor_parallel = 2\n expert_tensor_parallel = 1", same: "moe/single", off: rounded},
 
 	{name: "mla/seed", gpus: 1, random: true, saves: "mla-seed", every: 6, cheap: true},

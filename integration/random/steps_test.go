@@ -107,16 +107,14 @@ func TestRandomSteps(t *testing.T) {
 
 // trainable reports whether a CPU can train what was drawn: Megatron-LM's layers in plain
 // torch have no centred norm, it ends in a validation while fp16 looks for its scale and
-// parameters are gathered behind other work, checkpoints of Megatron-FSDP hang over gloo, which
-// gathers no parts of several sizes, as ranks that spread experts and split them do.
+// parameters are gathered behind other work, and checkpoints of Megatron-FSDP hang over gloo.
 func trainable(l *artifacts.Launch) bool {
 	switch l.Framework {
 	case "deepspeed": // whose Adam of the host would be compiled
 		return !l.Execution.OffloadOptimizer
 	case "megatron":
 		scales := l.Job.Training.Precision == "fp16" && l.Job.Training.Data.Validation != nil
-		return !l.Job.Model.Norm.ZeroCentered && !(scales && l.Execution.OverlapParameterGather) && (!l.Execution.FullySharded || l.Job.Training.Checkpoint.Path == "") &&
-			min(l.Layout.ExpertParallel, l.Layout.ExpertTensorParallel) == 1
+		return !l.Job.Model.Norm.ZeroCentered && !(scales && l.Execution.OverlapParameterGather) && (!l.Execution.FullySharded || l.Job.Training.Checkpoint.Path == "")
 	}
 	return true
 }
