@@ -53,7 +53,7 @@ func (e *Evaluator) spread(l *plan.Layout, x *plan.Execution, of *plan.Time, lim
 		of.StepRangeSeconds[1] = t * units.Seconds(e.memory.Crowd().Upper(above, 0.95, limit.Probability))
 	}
 	worst, share := prior.Cause(&s)
-	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step.", worst.Words(), 100*share)
+	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step%s.", worst.Words(), 100*share, repeated(worst, of))
 	if without := ratio.Quantile(0.95); above.Quantile(0.95)-without > toldHidden {
 		why += fmt.Sprintf(" Of what it may take longer, %.1f %% is communication that hides behind compute and would not on a slower network.",
 			100*(above.Quantile(0.95)-without))
@@ -68,8 +68,26 @@ func (e *Evaluator) spread(l *plan.Layout, x *plan.Execution, of *plan.Time, lim
 	return why
 }
 
+// repeated says what the share of a term counts beside its own line of the breakdown.
+func repeated(term uncertainty.Term, of *plan.Time) string {
+	var parts []string
+	for _, line := range of.Breakdown {
+		switch {
+		case line.Seconds < toldHidden*of.StepSeconds:
+		case line.ID == lineNames[lineRecompute].id && term.Computes():
+			parts = append(parts, "what is recomputed")
+		case line.ID == lineNames[lineBubble].id && term != uncertainty.HostUpdate && term != uncertainty.Straggler:
+			parts = append(parts, "its part of the pipeline bubble")
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(parts, " and ")
+}
+
 // toldHidden is by what share of a step hidden communication raises the upper end of its
-// range where that is worth a sentence.
+// range where that is worth a sentence, and the least share of a line that is told.
 const toldHidden = 0.01
 
 // hidden is how much longer a step takes for each e-fold by which the network between

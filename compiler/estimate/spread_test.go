@@ -49,3 +49,32 @@ func TestHiddenNetwork(t *testing.T) {
 	}
 	t.Logf("%.3f, %.3f\n%s", plenty, scarce, told)
 }
+
+// TestRepeatedShare: the share of the least certain term is that of its own line where
+// nothing is repeated; where it is more, it says what it counts.
+func TestRepeatedShare(t *testing.T) {
+	for _, c := range []struct {
+		piped     bool
+		recompute plan.Recompute
+		want      string
+	}{
+		{false, plan.RecomputeNone, ""},
+		{false, plan.RecomputeFull, " with what is recomputed"},
+		{true, plan.RecomputeNone, " with its part of the pipeline bubble"},
+		{true, plan.RecomputeFull, " with what is recomputed and its part of the pipeline bubble"},
+	} {
+		l, x := single(128), execution()
+		l.TensorParallel, l.DataParallelShard, l.MicroBatches, l.Recompute = 8, 16, 8, c.recompute
+		if c.piped {
+			l.PipelineParallel, l.PipelineSchedule, l.StageLayers, l.DataParallelShard = 4, plan.Schedule1F1B, []int{8, 8, 8, 8}, 4
+		}
+		e := New(jobOf(dense(), 16), targetOf(runtimes.Whole()))
+		of := e.Describe(&l, &x).Time
+		if got := repeated(uncertainty.Linear, &of); got != c.want {
+			t.Errorf("%v: %q, want %q", of.Breakdown, got, c.want)
+		}
+		if got := repeated(uncertainty.HostUpdate, &of); got != "" {
+			t.Errorf("what is done once a step has %q", got)
+		}
+	}
+}

@@ -66,6 +66,10 @@ func (t Term) String() string { return names[t].id }
 // Words is what a term is called in messages.
 func (t Term) Words() string { return names[t].words }
 
+// Computes reports whether a term is one of kernels that passes repeat where
+// activations are recomputed.
+func (t Term) Computes() bool { return t <= Bandwidth }
+
 // In is the term that a job of some precision has instead. Its kernels in 8 bits or
 // fewer are others than those in 16 bits, quantise as its engine does, and reach a
 // rate of their own: what is known of one width says nothing of the other.
