@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,29 +23,38 @@ func newClean(stdout, stderr io.Writer) *cobra.Command {
 	var out string
 	var dryRun bool
 	c := &cobra.Command{
-		Use: "clean DIR", Short: "Remove outputs that no job claims", Args: takes(1, 1, "one DIR"),
+		Use: "clean DIR...", Short: "Remove outputs that no job claims", Args: takes(1, math.MaxInt, "one DIR, or several that build into one folder"),
 		Long: `Remove what ndc build wrote into the output folder of DIR for jobs that are not
 in its *.hcl files any more, or for backends that a job no longer has. A DIR
 whose last job went claims nothing, as long as the ndc.lock.hcl in it tells that
-jobs were built there. Files that were edited since and files that ndc did not
-write stay. --dry-run lists what would be removed.`,
+jobs were built there. A folder that several build into (-o) is cleaned with all
+of them, as what none of those named claims goes. Files that were edited since
+and files that ndc did not write stay. --dry-run lists what would be removed.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			w, err := claimed(t, args[0], &flags)
-			if err != nil {
-				return err
+			var all workspaces
+			for _, dir := range args {
+				w, err := claimed(t, dir, &flags)
+				if err != nil {
+					return err
+				}
+				all = append(all, w)
 			}
-			if out == "" {
+			switch {
+			case out != "":
+			case len(args) > 1:
+				return usageError("Several folders are cleaned of what they built into one: name it by -o.")
+			default:
 				out = beside(args[0])
 			}
 			if dryRun {
-				results, err := wouldClean(out, w)
+				results, err := wouldClean(out, all)
 				if err != nil {
 					return err
 				}
 				return printCleaned(t, out, results, dryRun)
 			}
-			results, diags := clean(out, w)
+			results, diags := clean(out, all)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)
@@ -97,13 +107,13 @@ func hadJobs(dir string) bool {
 }
 
 // clean removes the files of ndc in folders that no job claims.
-func clean(out string, w *lang.Workspace) (results []output.Result, diags diag.List) {
+func clean(out string, all workspaces) (results []output.Result, diags diag.List) {
 	if _, err := os.Stat(out); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	diags = withOutput(out, func(o *output.Output) (diags diag.List) {
 		var err error
-		if results, _, err = o.Replace(signals.context(), abandoned(o, w), false); err != nil {
+		if results, _, err = o.Replace(signals.context(), abandoned(o, all), false); err != nil {
 			cannotWrite(&diags, err)
 		}
 		return diags
@@ -112,8 +122,8 @@ func clean(out string, w *lang.Workspace) (results []output.Result, diags diag.L
 }
 
 // wouldClean lists what clean would remove.
-func wouldClean(out string, w *lang.Workspace) (results []output.Result, err error) {
-	err = output.Look(out, func(o *output.Output) { results = o.Compare(abandoned(o, w)) })
+func wouldClean(out string, all workspaces) (results []output.Result, err error) {
+	err = output.Look(out, func(o *output.Output) { results = o.Compare(abandoned(o, all)) })
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s cannot be looked at: %w", out, cause(err))
 	}
@@ -121,11 +131,19 @@ func wouldClean(out string, w *lang.Workspace) (results []output.Result, err err
 }
 
 // abandoned are the folders that no job claims, without files.
-func abandoned(o *output.Output, w *lang.Workspace) (folders []output.Folder) {
-	for _, b := range o.Builds(func(job, backend string) bool { return claims(w, job, backend) }) {
+func abandoned(o *output.Output, all workspaces) (folders []output.Folder) {
+	for _, b := range o.Builds(func(job, backend string) bool { return all.claim(job, backend) }) {
 		folders = append(folders, output.Folder{Path: b.Path})
 	}
 	return folders
+}
+
+// workspaces are the jobs of several folders.
+type workspaces []*lang.Workspace
+
+// claim reports whether a job of any folder has a backend, or whether it is there at all.
+func (all workspaces) claim(name, backend string) bool {
+	return slices.ContainsFunc(all, func(w *lang.Workspace) bool { return claims(w, name, backend) })
 }
 
 // claims reports whether a job has a backend, or whether it is there at all.

@@ -95,7 +95,11 @@ func (r *report) others() string {
 		if len(names) > most {
 			which += fmt.Sprintf(" and %d more", len(names)-most)
 		}
-		text += line("Unclaimed", fmt.Sprintf("in %s, of no job in %s: %s; ndc clean removes what no job claims", r.out, r.argument, which))
+		what := "ndc clean removes what no job claims"
+		if r.out != beside(r.argument) {
+			what += ", of all folders that it is given"
+		}
+		text += line("Unclaimed", fmt.Sprintf("in %s, of no job in %s: %s; %s", r.out, r.argument, which, what))
 	}
 	return text
 }
