@@ -107,6 +107,8 @@ const (
 	TiedPredictions diag.ID = "script-tied-mtp"
 	// ExpertGradients: tensor ranks never add up what their copies of an expert learn.
 	ExpertGradients diag.ID = "script-expert-gradients"
+	// ExpertBiases: biases of experts learn what those of other experts do.
+	ExpertBiases diag.ID = "script-expert-biases"
 	// LateExit: the run shall end itself after Slurm has ended it.
 	LateExit diag.ID = "script-late-exit"
 )

@@ -188,3 +188,26 @@ func TestSubstitution(t *testing.T) {
 		}
 	}
 }
+
+// TestExpertBiases: biases of experts are told where Megatron-core's own layers have them
+// and tensor ranks hold different experts, and nowhere else.
+func TestExpertBiases(t *testing.T) {
+	const launch = "#!/bin/bash\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --tensor-model-parallel-size 2 --num-experts 8 "
+	const wrong = "--sequence-parallel --expert-tensor-parallel-size 1 --expert-model-parallel-size 2 --transformer-impl "
+	for options, want := range map[string]int{
+		wrong + "local":                       1,
+		wrong + "transformer_engine":          0,
+		wrong + "local --disable-bias-linear": 0,
+		wrong + "local --moe-grouped-gemm":    0,
+		wrong + "local --spec a b":            0,
+		wrong + "local $MORE":                 0,
+		strings.Replace(wrong, "parallel-size 2", "parallel-size 1", 1) + "local":   0,
+		strings.Replace(wrong, "--sequence-parallel", "--swiglu", 1) + "local":      0,
+		strings.Replace(wrong, "--expert-tensor-parallel-size 1", "", 1) + "local ": 0,
+	} {
+		found := Check("run.sh", []byte(launch+options+"\n"), Options{})
+		if len(found) != want || want > 0 && found[0].ID != ExpertBiases {
+			t.Errorf("%s: found:\n%s", options, spell(found))
+		}
+	}
+}

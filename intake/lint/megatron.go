@@ -42,6 +42,7 @@ func (s *script) megatron(l *launch) {
 	s.connections(a)
 	s.lateExit(a)
 	s.expertGradients(a)
+	s.expertBiases(a)
 	s.tiedPredictions(a)
 }
 
@@ -489,6 +490,22 @@ func (s *script) expertGradients(a *arguments) {
 	if o != nil && ok && ok2 && ok3 && expert == 1 && split != tensor {
 		s.report(ExpertGradients, s.place(o), fmt.Sprintf("Experts are spread over %d tensor ranks and other layers over %d, without --expert-model-parallel-size above 1: Megatron-LM before core_v0.19.0 then adds up gradients of experts over the data-parallel ranks of the other layers, and trains wrong without a word. Set --expert-tensor-parallel-size %d, or --expert-model-parallel-size above 1.", split, tensor, tensor))
 	}
+}
+
+// expertBiases reports experts of Megatron-core's own layers whose biases the tensor ranks add
+// up. RowParallelLinear marks its bias as one of sequence parallelism, also an expert's
+// (core/tensor_parallel/layers.py), and finalize_model_grads.py sums what is marked over the
+// tensor ranks, which then hold different experts. Transformer Engine marks none.
+func (s *script) expertBiases(a *arguments) {
+	experts, _, ok := a.certain("--num-experts")
+	tensor, _, ok2 := a.certain("--tensor-model-parallel-size")
+	parallel, o, ok3 := a.certain("--expert-model-parallel-size")
+	split, _, ok4 := a.certain("--expert-tensor-parallel-size")
+	if !ok || !ok2 || !ok3 || !ok4 || experts < 2 || tensor < 2 || parallel < 2 || split != 1 || !a.has("--sequence-parallel") || !a.is("--transformer-impl", "local") || !s.upstream(a) ||
+		slices.ContainsFunc([]string{"--disable-bias-linear", "--moe-grouped-gemm", "--spec"}, a.mayHave) {
+		return
+	}
+	s.report(ExpertBiases, s.place(o), fmt.Sprintf("Linear layers have biases where --disable-bias-linear is not set. With --transformer-impl local and --sequence-parallel, Megatron-LM from %s adds up the gradients of the biases of experts over the %g tensor ranks, which hold different experts (--expert-model-parallel-size %s, --expert-tensor-parallel-size 1), and trains wrong without a word. Set --disable-bias-linear, or --transformer-impl transformer_engine.", span(), tensor, o.first()))
 }
 
 // tiedPredictions reports pipelines that end where they save or load: with MTP layers and tied

@@ -62,6 +62,7 @@ var rules = []Rule{
 	{Connections, diag.Error, "CUDA_DEVICE_MAX_CONNECTIONS contradicts the layout"},
 	{TiedPredictions, diag.Error, "Run ends at its first checkpoint"},
 	{ExpertGradients, diag.Error, "Copies of experts learn apart"},
+	{ExpertBiases, diag.Error, "Biases of experts learn together"},
 	{LateExit, diag.Error, "Run outlives its time limit"},
 }
 
