@@ -31,6 +31,7 @@ type rule struct {
 	Now      string         `json:"now"`      // the key's later name
 	Only     []string       `json:"only"`     // values with which the file is one that is read
 	Other    string         `json:"other"`    // why a file with another value is none
+	Unless   []string       `json:"unless"`   // keys that say instead whether the file is one, where they are there
 	Default  any            `json:"default"`  // what the argument is where nothing is said
 	Source   string         `json:"source"`   // where the framework says so
 }

@@ -48,15 +48,21 @@ func TrainsOther(words []Word) error { return other(nil, startsTrainer(words)) }
 // other is an error where the options of a file, before which those of the command line
 // count, train something else than all weights on text.
 func other(root tree.Object, options []Option) error {
+	said := map[string]bool{}
+	for _, o := range options {
+		said[o.key.path] = true
+	}
+	stands := func(key string) bool {
+		_, ok := root.Find(key)
+		return ok || said[key]
+	}
 	of := func(key string, n tree.Node, line int) error {
-		if u := rulesOf("trainer.jsonl").of(key); u != nil && u.Other != "" && !slices.Contains(u.Only, word(n)) {
+		if u := rulesOf("trainer.jsonl").of(key); u != nil && u.Other != "" && !slices.Contains(u.Only, word(n)) && !slices.ContainsFunc(u.Unless, stands) {
 			return fmt.Errorf("line %d: %s %s: %s", line, key, word(n), u.Other)
 		}
 		return nil
 	}
-	said := map[string]bool{}
 	for _, o := range options {
-		said[o.key.path] = true
 		if err := of(o.key.path, o.key.Node, o.key.at.Line); err != nil && !o.key.open {
 			return err
 		}
