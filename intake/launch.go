@@ -251,7 +251,9 @@ func readScript(in *intake, f File) error {
 		version = string(own[1])
 	}
 	in.launch = megatron.Kind
-	return read(in.d, f.Name, version, c)
+	err := read(in.d, f.Name, version, c)
+	in.processes(f.Name, s, c)
+	return err
 }
 
 // queues are the batch systems besides Slurm, by what begins their directives.
@@ -331,6 +333,7 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 				continue
 			}
 			megatron.Started(in.d, f.Name, c.Words)
+			in.processes(f.Name, s, c)
 		}
 	}
 	return all
@@ -491,6 +494,7 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 		case read == nil && settings.Launcher(in.d, file, commandLine(file, c), in.trained):
 			read = program
 			in.loose(settings.Loose(commandLine(file, c)))
+			in.processes(file, s, c)
 		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c), in.trained):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
 		}
