@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"path"
@@ -20,14 +21,15 @@ import (
 //go:embed foreign.jsonl
 var foreignFile string
 
-// foreign is a program whose configurations ndc does not read, so that they are named: a
-// line of foreign.jsonl.
+// foreign is a program whose configurations ndc does not read, or that trains nothing, so
+// that it is named: a line of foreign.jsonl.
 type foreign struct {
-	Program string   `json:"program"`
-	Starts  string   `json:"starts"` // an expression for the words of a command that starts it; "": one that is read does
-	Python  string   `json:"python"` // an expression for what a configuration in Python imports; "": it has none
-	Keys    []string `json:"keys"`   // of its YAML: one of them tells it from others
-	Give    string   `json:"give"`   // what says of its run what ndc reads
+	Program string   `json:"program"` // "": the name that the command has
+	Starts  string   `json:"starts"`  // an expression for the words of a command that starts it; "": one that is read does
+	Python  string   `json:"python"`  // an expression for what a configuration in Python imports; "": it has none
+	Keys    []string `json:"keys"`    // of its YAML: one of them tells it from others
+	Give    string   `json:"give"`    // what says of its run what ndc reads
+	Does    string   `json:"does"`    // what it does where it trains nothing; "": it trains
 	Source  string   `json:"source"`
 
 	starts, python *regexp.Regexp
@@ -90,13 +92,18 @@ func at(o tree.Object, key string) (tree.Node, bool) {
 // stranger is the program that a command starts and whose configuration ndc does not read;
 // nil where it starts something else.
 func stranger(c shell.Command) *foreign {
-	var words []string
-	for _, w := range c.Words {
-		words = append(words, w.Text)
+	return among(c.Words, func(p foreign) bool { return p.Does == "" })
+}
+
+// among is the first of some programs that the words of a command start; nil for none.
+func among(words []shell.Word, some func(foreign) bool) *foreign {
+	var texts []string
+	for _, w := range words {
+		texts = append(texts, w.Text)
 	}
-	line := strings.Join(words, " ")
+	line := strings.Join(texts, " ")
 	for i, p := range foreigners() {
-		if p.starts != nil && p.starts.MatchString(line) {
+		if some(p) && p.starts != nil && p.starts.MatchString(line) {
 			return &foreigners()[i]
 		}
 	}
@@ -114,6 +121,29 @@ func apart(c shell.Command) *foreign {
 		}
 	}
 	return stranger(shell.Command{Words: c.Words[:max(end, 0)]})
+}
+
+// idle says what a command does that trains nothing; "" for another one.
+func idle(c shell.Command) string {
+	words, name := c.Words, c.Words[0].Text
+	for i, w := range c.Words {
+		if strings.HasSuffix(w.Text, ".py") { // what stands behind is values
+			words, name = c.Words[:i+1], w.Text
+		}
+	}
+	p := among(words, func(p foreign) bool { return p.Does != "" })
+	if p == nil {
+		return ""
+	}
+	return draft.Guarded("", cmp.Or(p.Program, path.Base(name))) + ", which " + p.Does
+}
+
+// launched is the launch of Megatron-LM of a script, as megatron.Command finds it, without
+// the commands that train nothing.
+func launched(s *shell.Script) (shell.Command, bool) {
+	trains := *s
+	trains.Commands = slices.DeleteFunc(slices.Clone(s.Commands), func(c shell.Command) bool { return idle(c) != "" })
+	return megatron.Command(&trains)
 }
 
 // bridge is Megatron-Bridge, of which ndc reads what it prints.
@@ -176,6 +206,10 @@ func (in *intake) trainerOptions(f File) []settings.Option {
 // not read.
 func (in *intake) unread(file string, commands []shell.Command) {
 	for i, c := range commands {
+		at := megatron.Place(file, c.Words[0])
+		if what := idle(c); what != "" {
+			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts " + what})
+		}
 		p := stranger(c)
 		if p == nil {
 			continue
@@ -187,7 +221,6 @@ func (in *intake) unread(file string, commands []shell.Command) {
 		if inner {
 			continue
 		}
-		at := megatron.Place(file, c.Words[0])
 		if p.Program == bridge && in.launch == megatron.Kind {
 			megatron.Started(in.d, file, c.Words)
 			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts Megatron-Bridge, whose printed configuration is read; overrides here count before that"})

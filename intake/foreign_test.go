@@ -2,6 +2,7 @@ package intake
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,34 @@ func TestOverrides(t *testing.T) {
 	for _, f := range r.Findings {
 		if f.Name == "--tensor-model-parallel-size" && (f.File != "run.sh" || f.Line != 3) {
 			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestIdle: what serves, evaluates or converts a model is no training, whatever options it
+// has, and beside a launch that is one it is passed over.
+func TestIdle(t *testing.T) {
+	const model = " --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64"
+	for command, want := range map[string]string{
+		"vllm serve m --tensor-parallel-size 4":                                               "On line 1 it starts vLLM, which serves a model",
+		"python -m sglang.launch_server --model-path m --tp 8":                                "SGLang, which serves a model",
+		"trtllm-serve m --tp_size 8":                                                          "TensorRT-LLM, which serves a model",
+		"torchrun tools/run_text_generation_server.py" + model:                                "run_text_generation_server.py, which generates text",
+		"torchrun examples/inference/gpt/gpt_dynamic_inference.py" + model:                    "gpt_dynamic_inference.py, which generates text",
+		"python hf2mcore_qwen2.py" + model:                                                    "hf2mcore_qwen2.py, which converts checkpoints",
+		"megatron export --model m --tensor_model_parallel_size 2 --load a --save b --bf16 x": "ms-swift, which exports",
+		"lm_eval --model hf":                                                                  "lm_eval, which evaluates a model",
+	} {
+		_, diags := Import([]File{{Name: "run.sh", Content: []byte(command + "\n")}}, Options{})
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s: %v, want %s", command, diags, want)
+		}
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(command + "\ntorchrun --nproc-per-node 4 pretrain_gpt.py" + model + "\n")}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", command, diags)
+		}
+		if !strings.Contains(string(r.Job), "gpus_per_node = 4") || slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Line == 1 && f.Verdict == draft.Unknown }) {
+			t.Errorf("%s beside a launch: %+v\n%s", command, r.Findings, r.Job)
 		}
 	}
 }

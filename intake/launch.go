@@ -126,7 +126,7 @@ func (in *intake) written() (all []File) {
 		if len(named) > 0 {
 			own = named
 		}
-		_, other := megatron.Command(s)
+		_, other := launched(s)
 		if _, engine := in.engine(); !other || engine {
 			all = append(all, own...)
 		}
@@ -230,7 +230,7 @@ func readScript(in *intake, f File) error {
 			in.d.Find(draft.Finding{Place: megatron.Place(f.Name, w), Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: why})
 		}
 	}
-	c, ok := megatron.Command(s)
+	c, ok := launched(s)
 	if !ok || apart(c) != nil {
 		in.unread(f.Name, s.Commands)
 		return in.deepSpeed(f.Name, s)
@@ -244,7 +244,9 @@ func readScript(in *intake, f File) error {
 		read = megatron.ReadPart
 	}
 	for _, o := range megatron.Others(s, c) {
-		in.another(f.Name, o)
+		if idle(shell.Command{Words: []shell.Word{o.Program}}) == "" {
+			in.another(f.Name, o)
+		}
 	}
 	version := in.o.Version
 	if own != nil && version == "" {
@@ -290,7 +292,7 @@ func (in *intake) engine() (draft.Place, bool) {
 		if generated.Match(f.Content) {
 			continue
 		}
-		c, ok := megatron.Command(s)
+		c, ok := launched(s)
 		if ok && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "--num-layers" }) {
 			return megatron.Place(f.Name, c.Words[0]), true
 		}
@@ -352,12 +354,17 @@ func (in *intake) loose(words []settings.Word) {
 // not among the files, or else what it starts; "" where it starts nothing.
 func (in *intake) missing() string {
 	scripts := in.scripts()
+	other := "" // than training
 	for _, f := range in.files {
 		e := scripts[f.Name]
 		if e.script == nil {
 			continue
 		}
 		for _, c := range e.script.Commands {
+			if what := idle(c); what != "" {
+				other = fmt.Sprintf(" On line %d it starts %s: a job is for training.", c.Words[0].Line, what)
+				continue
+			}
 			if p := stranger(c); p != nil {
 				return fmt.Sprintf(" On line %d it starts %s, whose configuration ndc does not read. %s", c.Words[0].Line, p.Program, p.Give)
 			}
@@ -394,7 +401,7 @@ func (in *intake) missing() string {
 			return fmt.Sprintf(" On line %d bash runs %s as a command: the line before does not go on, and its command is without this option and all that follow.", c.Words[0].Line, c.Words[0].Text)
 		}
 	}
-	return in.starts()
+	return cmp.Or(in.starts(), other)
 }
 
 // pythonConfig is where a command names a configuration of TorchTitan 0.3 or later,
@@ -486,6 +493,9 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	isProgram := func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }
 	var read []shell.Word // the program of the launch that is read, with its options
 	for _, c := range s.Commands {
+		if idle(c) != "" {
+			continue
+		}
 		program := c.Words[max(slices.IndexFunc(c.Words, isProgram), 0):]
 		if err := settings.TrainsOther(commandLine(file, c)); err != nil && read == nil && !in.trained {
 			return err

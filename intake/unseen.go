@@ -58,9 +58,12 @@ func (in *intake) starts() string {
 		}
 		return file
 	}
-	idle := ""
+	alone := ""
 	for _, s := range in.whole() {
 		for _, c := range slices.Backward(s.Commands) {
+			if idle(c) != "" {
+				continue
+			}
 			if scripts := absent(s, c); len(scripts) > 0 {
 				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", known(scripts[0].Text)))
 			}
@@ -88,10 +91,10 @@ func (in *intake) starts() string {
 			}
 		}
 		if len(s.Commands) == 0 && len(s.Exports) > 0 {
-			idle = " It sets variables alone: give the script that starts the run with them, too."
+			alone = " It sets variables alone: give the script that starts the run with them, too."
 		}
 	}
-	return idle
+	return alone
 }
 
 // cut names options that a launch is without, since the line above them does not go on.
