@@ -16,7 +16,10 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 		return
 	}
 	name := a.Name.Value
-	old := e.state.variables[name]
+	old, set := e.state.variables[name]
+	if a.Append && !set && slices.ContainsFunc(e.script.Sources, mayBegin) {
+		old = begun(name, a.Array != nil, e.line(a.Pos()))
+	}
 	v := variable{exported: old.exported || export || e.state.allExported}
 	switch {
 	case a.Naked:
@@ -58,6 +61,21 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	if e.spend(0, len(v.text)) {
 		e.state.variables[name] = v
 	}
+}
+
+// environments are the names of files that set up an environment, and no list of options.
+var environments = regexp.MustCompile(`(^|/)(activate|bash|sh|profile|(conda|mamba|micromamba|modules?|lmod|set_?env|setvars|vars)\.sh|\.?bash(rc|_profile)|\.profile)$`)
+
+// mayBegin reports a file, which was not given, that may set a variable to which the script
+// appends.
+func mayBegin(source Word) bool { return !environments.MatchString(source.Text) }
+
+// begun is what such a file may have set.
+func begun(name string, isList bool, line int) variable {
+	if isList {
+		return variable{isList: true, loose: true, list: []text{unknown("${"+name+"[@]}", line)}}
+	}
+	return variable{text: unknown("$"+name, line)}
 }
 
 // splits reports a word with an expansion outside quotes, which may be several words.

@@ -435,3 +435,25 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestBegun: a list to which a script appends may have been begun by a file that was not
+// given, unless such a file sets up an environment alone.
+func TestBegun(t *testing.T) {
+	const list, text = "A+=(--x 1); python x.py \"${A[@]}\"", "A+=\" --x 1\"; python x.py $A"
+	for script, want := range map[string]string{
+		"source common.sh; " + list: "python x.py <${A[@]}> --x 1",
+		"source common.sh; " + text: "python x.py <$A> --x 1",
+		". $HOME/venv/bin/activate; source /opt/conda/etc/profile.d/conda.sh; source ~/.bashrc; " + list: "python x.py --x 1",
+		list:                              "python x.py --x 1",
+		"source common.sh; A=(); " + list: "python x.py --x 1",
+		"source given.sh; " + list:        "python x.py --y --x 1",
+	} {
+		s, err := Read([]byte(script), Call{Files: map[string][]byte{"given.sh": []byte("A=(--y)\n")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != want {
+			t.Errorf("%q gives\n%s, want\n%s", script, got, want)
+		}
+	}
+}
