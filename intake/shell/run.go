@@ -328,7 +328,7 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 	case e.state.functions[name] != nil && e.depth < maxDepth:
 		e.invoke(e.state.functions[name], words[1:])
 	case name == "source" || name == ".":
-		e.source(words[1:])
+		e.source(words[1:], e.line(c.Pos()))
 	case name == "return" || name == "exit":
 		e.ends(name, words[1:])
 	case name == "eval":
@@ -380,14 +380,17 @@ func (e *evaluator) invoke(f *function, arguments []text) {
 	e.state.positional, e.state.given = positional, given
 }
 
-func (e *evaluator) source(words []text) {
+// source reads a file; line is where the script says so.
+func (e *evaluator) source(words []text, line int) {
 	if len(words) == 0 {
 		return
 	}
 	name, ok := e.named(e.call.Files, words[0].String())
 	src := e.call.Files[name]
 	if !ok || e.depth >= maxDepth || len(e.script.Files) >= mostFiles {
-		e.script.Sources = append(e.script.Sources, words[0].word())
+		w := words[0].word()
+		w.Line = line // not of a variable that its path begins with
+		e.script.Sources = append(e.script.Sources, w)
 		return
 	}
 	e.uses(name)

@@ -457,3 +457,19 @@ func TestBegun(t *testing.T) {
 		}
 	}
 }
+
+// TestSourcesStand: a file that was not given is named where the script reads it, not where
+// a part of its path comes from.
+func TestSourcesStand(t *testing.T) {
+	s, err := Read([]byte("D=/opt\n\nsource $D/env.sh\nsource given.sh\n"), Call{Files: map[string][]byte{"given.sh": []byte("\n. ${D}/more.sh\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range s.Sources {
+		got = append(got, fmt.Sprintf("%s:%d %s", w.File, w.Line, w.Text))
+	}
+	if want := ":3 /opt/env.sh, given.sh:2 /opt/more.sh"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+}
