@@ -143,6 +143,9 @@ func idle(c shell.Command) string {
 func launched(s *shell.Script) (shell.Command, bool) {
 	trains := *s
 	trains.Commands = slices.DeleteFunc(slices.Clone(s.Commands), func(c shell.Command) bool { return idle(c) != "" })
+	if len(trains.Commands) < len(s.Commands) {
+		trains.Lists = nil // they are options of what was left out
+	}
 	return megatron.Command(&trains)
 }
 

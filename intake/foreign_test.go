@@ -105,7 +105,8 @@ func TestIdle(t *testing.T) {
 		"torchrun examples/inference/gpt/gpt_dynamic_inference.py" + model:                    "gpt_dynamic_inference.py, which generates text",
 		"python hf2mcore_qwen2.py" + model:                                                    "hf2mcore_qwen2.py, which converts checkpoints",
 		"megatron export --model m --tensor_model_parallel_size 2 --load a --save b --bf16 x": "ms-swift, which exports",
-		"lm_eval --model hf":                                                                  "lm_eval, which evaluates a model",
+		"A=\"" + model + "\"; deepspeed tasks/eval_harness/evaluate.py --load c $A":           "evaluate.py, which evaluates a model",
+		"lm_eval --model hf": "lm_eval, which evaluates a model",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte(command + "\n")}}, Options{})
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
