@@ -90,8 +90,15 @@ func (in *intake) starts() string {
 				return fmt.Sprintf("%s with %s, which nothing given says: give the file that sets it, too.", what, draft.Guarded("", behind[k].Text))
 			}
 		}
-		if len(s.Commands) == 0 && len(s.Exports) > 0 {
+		switch {
+		case len(s.Commands) == 0 && len(s.Exports) > 0:
 			alone = " It sets variables alone: give the script that starts the run with them, too."
+		default:
+			for _, w := range s.Sources {
+				if !shell.IsEnvironment(w) {
+					alone = fmt.Sprintf(" On line %d it reads %s, where what it starts may stand: give that file, too.", w.Line, draft.Guarded("", known(w.Text)))
+				}
+			}
 		}
 	}
 	return alone

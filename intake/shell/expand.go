@@ -17,7 +17,7 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 	}
 	name := a.Name.Value
 	old, set := e.state.variables[name]
-	if a.Append && !set && slices.ContainsFunc(e.script.Sources, mayBegin) {
+	if a.Append && !set && slices.ContainsFunc(e.script.Sources, func(w Word) bool { return !IsEnvironment(w) }) {
 		old = begun(name, a.Array != nil, e.line(a.Pos()))
 	}
 	v := variable{exported: old.exported || export || e.state.allExported}
@@ -66,9 +66,8 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 // environments are the names of files that set up an environment, and no list of options.
 var environments = regexp.MustCompile(`(^|/)(activate|bash|sh|profile|(conda|mamba|micromamba|modules?|lmod|set_?env|setvars|vars)\.sh|\.?bash(rc|_profile)|\.profile)$`)
 
-// mayBegin reports a file, which was not given, that may set a variable to which the script
-// appends.
-func mayBegin(source Word) bool { return !environments.MatchString(source.Text) }
+// IsEnvironment reports a file that sets up an environment, as conda's does, and no run.
+func IsEnvironment(source Word) bool { return environments.MatchString(source.Text) }
 
 // begun is what such a file may have set.
 func begun(name string, isList bool, line int) variable {
