@@ -72,7 +72,9 @@ func (w formerRow) read(r *reading, o *option) outcome {
 		r.given[w.Tokens] = o
 		return outcome{to: w.Argument}
 	case w.As != "":
-		return readers()[w.As](r, o)
+		as := *o
+		as.long = w.As
+		return readers()[w.As](r, &as)
 	}
 	if why := w.Apart[o.first()]; why != "" {
 		return unknown(why)

@@ -552,3 +552,23 @@ func TestBesideFewerBits(t *testing.T) {
 		}
 	}
 }
+
+// TestSwiftNames: what ms-swift calls otherwise than Megatron-LM is read: above all the length of
+// sequences, without which the job would have those of its model.
+func TestSwiftNames(t *testing.T) {
+	d := launched(t, "megatron sft --model a/b --tensor_model_parallel_size 2 --micro_batch_size 1 --global_batch_size 16 --lr 1e-5 --train_iters 90 --eval_iters 5 "+
+		"--max_length 8192 --output_dir out --save_steps 30 --eval_steps 40 --logging_steps 7 --num_train_epochs 3")
+	for path, want := range map[string]any{
+		"model.sequence_length": int64(8192), "training.checkpoint.path": "out", "training.checkpoint.interval": int64(30),
+		"training.data.validation.interval": int64(40), "training.logging.interval": int64(7),
+	} {
+		if v, _ := d.Get(path); v.Value != want {
+			t.Errorf("%s = %v, want %v", path, v.Value, want)
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Name == "--num-train-epochs" && !strings.Contains(f.Why, "passes over data") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
