@@ -338,6 +338,14 @@ func readTrainer(in *intake, f File) error {
 	case in.trained:
 		return errTwice
 	case in.launch != settings.DeepSpeedKind:
+		if err := settings.ReadTrainer(draft.New(), f.Name, n.Object(), in.trainerOptions(f)...); err != nil {
+			return err // which no other file would mend
+		}
+		for _, key := range []string{"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size"} { // LLaMA-Factory ff6d4d12, examples/megatron
+			if _, ok := n.Object().Find(key); ok {
+				return errors.New(key + " says that LLaMA-Factory runs it by Megatron-LM, for which ndc does not read it: give the config.json of its model alone, and say batch and layout by hand")
+			}
+		}
 		return errors.New("the configuration of DeepSpeed, or of accelerate for it, with which it is started has to be given, too")
 	}
 	in.trained = true

@@ -945,6 +945,11 @@ func TestTrainerFile(t *testing.T) {
 			t.Errorf("%s: %v, want %s", yaml, diags, want)
 		}
 	}
+	for yaml, want := range map[string]string{"tensor_model_parallel_size: 4\n": "runs it by Megatron-LM", "finetuning_type: lora\n": "ndc plans the training of all weights"} {
+		if _, diags := Import([]File{{Name: "sft.yaml", Content: []byte(common + yaml)}}, Options{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s without a configuration of DeepSpeed: %v", yaml, diags)
+		}
+	}
 	if _, diags := Import([]File{{Name: "sft.yaml", Content: []byte(common)}}, Options{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, "the configuration of DeepSpeed") {
 		t.Errorf("without a configuration of DeepSpeed: %v", diags)
 	}
