@@ -211,3 +211,18 @@ func TestExpertBiases(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstNode: a script of the first node alone may call that localhost.
+func TestFirstNode(t *testing.T) {
+	for launch, want := range map[string]int{
+		"torchrun --nnodes 2 --nproc-per-node 8 --node-rank 0 --master-addr 127.0.0.1 train.py":      0,
+		"torchrun --nnodes 2 --nproc-per-node 8 --node-rank 1 --master-addr 127.0.0.1 train.py":      1,
+		"torchrun --nnodes 2 --nproc-per-node 8 --node-rank $RANK --master-addr 127.0.0.1 train.py":  1,
+		"srun torchrun --nnodes 2 --nproc-per-node 8 --node-rank 0 --master-addr localhost train.py": 1,
+	} {
+		found := Check("run.sh", []byte("#!/bin/bash\n"+launch+"\n"), Options{})
+		if len(found) != want || want > 0 && found[0].ID != LocalAddress {
+			t.Errorf("%s: found:\n%s", launch, spell(found))
+		}
+	}
+}

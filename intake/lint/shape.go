@@ -232,8 +232,10 @@ func (s *script) address(l *launch, n int) bool {
 	if o == nil {
 		o = of(l.given, "master-addr")
 	}
+	rank := of(l.given, "node-rank")
+	first := rank.first() == "0" && !rank.open && !rank.maybe && l.srun == nil // the script is the first node's, which is where it says
 	switch {
-	case o == nil:
+	case o == nil || first:
 		return false
 	case !o.open && !o.maybe && localHost.MatchString(o.first()):
 		s.report(LocalAddress, s.place(o), fmt.Sprintf("The launch has %d nodes, and on each %s is the node itself: none meets another. Give the first node's name, as of scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1.", n, o.first()))
