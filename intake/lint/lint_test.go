@@ -226,3 +226,13 @@ func TestFirstNode(t *testing.T) {
 		}
 	}
 }
+
+// TestKept: a variable that the environment may set is not read before it is set.
+func TestKept(t *testing.T) {
+	for value, want := range map[string]int{"${MODEL:-a}": 0, "\"x/${MODEL-a}\"": 0, "a": 1, "${OTHER:-a}": 1} {
+		found := Check("run.sh", []byte("#!/bin/bash\nNAME=run-${MODEL}\nMODEL="+value+"\ntorchrun --nproc-per-node 8 train.py $NAME $MODEL\n"), Options{})
+		if len(found) != want || want > 0 && found[0].ID != LateVariable {
+			t.Errorf("%s: found:\n%s", value, spell(found))
+		}
+	}
+}

@@ -234,7 +234,7 @@ func (s *script) late(v *names) {
 		list := v.set[name]
 		first := list[0].node
 		at := int(first.Pos().Offset())
-		if v.given[name] || v.export[name] || inherited(name) || !list[0].plain && !list[0].exported {
+		if v.given[name] || v.export[name] || inherited(name) || !list[0].plain && !list[0].exported || keeps(first) {
 			continue
 		}
 		for _, p := range v.read[name] {
@@ -249,6 +249,20 @@ func (s *script) late(v *names) {
 			break
 		}
 	}
+}
+
+// keeps reports an assignment that leaves a variable as the environment has it, and sets it
+// where that has none: A=${A:-1}.
+func keeps(a *syntax.Assign) bool {
+	found := false
+	if a.Value != nil {
+		syntax.Walk(a.Value, func(n syntax.Node) bool {
+			p, ok := n.(*syntax.ParamExp)
+			found = found || ok && p.Param != nil && p.Param.Value == a.Name.Value && p.Exp != nil && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull)
+			return true
+		})
+	}
+	return found
 }
 
 var unsetFails = regexp.MustCompile(`(?m)^\s*set -[a-z]*u|-o nounset`)
