@@ -12,9 +12,11 @@ package lint
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -121,7 +123,7 @@ func (s *script) read() bool {
 	at := s.span(0, 1)
 	if bad, ok := err.(syntax.ParseError); ok {
 		offset := min(int(bad.Pos.Offset()), len(s.src))
-		at, err = s.span(offset, offset+1), fmt.Errorf("%s", bad.Text)
+		at, err = s.span(offset, offset+1), errors.New(strings.ReplaceAll(bad.Text, "`foo()`", "a function's name with ()")) // which the parser calls foo
 	}
 	if substitution.MatchString(err.Error()) {
 		s.report(Syntax, at, fmt.Sprintf("bash takes it for a bad substitution: %s. The command is not run, and the script goes on without it where set -e does not end it. What follows was not looked at.", err))

@@ -227,6 +227,14 @@ func TestFirstNode(t *testing.T) {
 	}
 }
 
+// TestFunctionName: what the parser calls foo is named as what it is.
+func TestFunctionName(t *testing.T) {
+	found := Check("run.sh", []byte("#!/bin/bash\nupdate()\n"), Options{})
+	if len(found) != 1 || strings.Contains(found[0].Detail, "foo") {
+		t.Errorf("found:\n%s", spell(found))
+	}
+}
+
 // TestKept: a variable that the environment may set is not read before it is set.
 func TestKept(t *testing.T) {
 	for value, want := range map[string]int{"${MODEL:-a}": 0, "\"x/${MODEL-a}\"": 0, "a": 1, "${OTHER:-a}": 1} {
