@@ -397,7 +397,7 @@ func TestPrograms(t *testing.T) {
 // TestOtherModels: a program of Megatron-LM that trains no decoder is named, and its job
 // says an architecture that the language refuses.
 func TestOtherModels(t *testing.T) {
-	for program, want := range map[string]string{"pretrain_gpt.py": "gpt", "/megatron/examples/bert/pretrain_bert.py": "bert", "pretrain_t5.py": "t5"} {
+	for program, want := range map[string]string{"pretrain_gpt.py": "gpt", "/megatron/examples/bert/pretrain_bert.py": "bert", "pretrain_t5.py": "t5", "scripts/train_esm2.py": "esm2"} {
 		d := launched(t, "torchrun "+program+" --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512")
 		named := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return f.Name == program && f.Verdict == draft.Unknown })
 		if got := d.Text("model.architecture"); got != want || named != (want != "gpt") || d.Unsaid("model") != named {
