@@ -3,6 +3,7 @@ package megatron
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -186,10 +187,10 @@ func (r *reading) programmed(before []shell.Word) {
 				r.unless(argument, typed(argument, p.Sets[argument]))
 			}
 		}
-		if p.Trains != "" {
+		if p.Trains != "" && len(before) > 0 {
 			script := before[len(before)-1]
 			r.trains = p.Trains
-			r.d.Note("model", draft.NotSaid+p.Script+" trains no decoder of language alone")
+			r.d.Note("model", draft.NotSaid+path.Base(script.Text)+" trains no decoder of language alone")
 			r.d.Find(draft.Finding{Place: Place(r.file, script), Name: script.Text, Verdict: draft.Unknown,
 				Why: "it trains another model than a decoder of language, which ndc does not plan; the job has its options and is refused at its architecture"})
 		}

@@ -358,7 +358,7 @@ func TestUnderscores(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	for about, p := range programs() {
 		known := strings.TrimSpace(strings.Join([]string{p.Option, p.Command, p.Script}, " "))
-		if known == "" || strings.Contains(known, " ") || p.Source == "" || spelled(p.Option) || (p.Trains == "") != (p.Script == "") {
+		if known == "" || strings.Contains(known, " ") || p.Source == "" || spelled(p.Option) || p.Script != "" && p.Trains == "" || p.Command != "" && p.Trains != "" {
 			t.Errorf("%s: %+v", about, p)
 		}
 		for argument := range p.Sets {
@@ -403,6 +403,10 @@ func TestOtherModels(t *testing.T) {
 		if got := d.Text("model.architecture"); got != want || named != (want != "gpt") || d.Unsaid("model") != named {
 			t.Errorf("%s: %s %v", program, got, named)
 		}
+	}
+	const vision = "torchrun examples/multimodal/train.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 --language-model-type qwen2.0_72B --freeze-ViT"
+	if d := launched(t, vision); d.Text("model.architecture") != "llava" || !d.Unsaid("model") {
+		t.Errorf("a model of vision and language: %s", d.Text("model.architecture"))
 	}
 }
 
