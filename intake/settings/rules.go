@@ -82,7 +82,7 @@ func calls() map[string]func(*reading, key, *rule) outcome {
 		"betas": betas, "cosine_floor": cosineFloor, "zero": zero, "adam_mode": adamMode, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,
 		"agrees": agrees, "present": present, "counted": counted, "family": architecture, "window": window, "balance": balance, "initial": initial,
-		"groups": groups, "implementation": implementation, "varlen": varlen, "engine": engine, "loaded": started, "published": published, "clipping": clipping,
+		"groups": groups, "implementation": implementation, "varlen": varlen, "engine": engine, "loaded": started, "published": published, "clipping": clipping, "unlimited": unlimited,
 	}
 }
 
@@ -101,6 +101,8 @@ func (r *reading) ruled(k key, u *rule) outcome {
 		return calls()[u.Call](r, k, u)
 	case u.Left != "":
 		return left(u.Left)
+	case r.table == nil && k.Value == nil:
+		return left("none")
 	case u.Refused != "" && u.Values == nil:
 		return unknown(u.Refused)
 	case u.Values == nil && r.table == nil && nothing(k.Node):
@@ -153,6 +155,15 @@ func nothing(n tree.Node) bool {
 
 // later leaves a key to what is settled when all keys are read.
 func later(_ *reading, _ key, u *rule) outcome { return outcome{to: u.Argument} }
+
+// unlimited reads a number that is none where it is not above 0, as of the Trainer's steps,
+// which passes over the data count then (training_args.py: max_steps).
+func unlimited(r *reading, k key, u *rule) outcome {
+	if f, ok := k.Float(); ok && f <= 0 {
+		return left("passes over the data count")
+	}
+	return r.plain(k, u.Argument)
+}
 
 // folder reads a path that ndc appends the backend's name to.
 func folder(r *reading, k key, u *rule) outcome {

@@ -653,3 +653,24 @@ func TestTrainsOther(t *testing.T) {
 		}
 	}
 }
+
+// TestSaysNothing: a key of the Trainer that is null, or a number of steps that is none, is
+// not said to be misunderstood.
+func TestSaysNothing(t *testing.T) {
+	n, err := tree.YAML([]byte("output_dir: o\nresume_from_checkpoint: null\nmax_steps: -1\nnum_train_epochs: 2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := draft.New()
+	if err := ReadTrainer(d, "sft.yaml", n.Object()); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range d.Findings {
+		if want := f.Name == "output_dir" || f.Name == "num_train_epochs"; (f.Verdict == draft.Unknown) != want {
+			t.Errorf("%s: %s, %s", f.Name, f.Verdict, f.Why)
+		}
+	}
+	if d.Has("training.steps") {
+		t.Errorf("steps: %d", d.Int("training.steps"))
+	}
+}
