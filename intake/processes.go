@@ -11,7 +11,9 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
+	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
@@ -73,6 +75,9 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 		end := max(slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }), 0)
 		for k, w := range o.Words[:end] {
 			layered = layered || slices.Contains(layers, path.Base(w.Text))
+			if path.Base(w.Text) == "deepspeed" {
+				in.included(megatron.Place(file, w), o.Words[k+1:end])
+			}
 			if f := of(w); f != nil && m == nil {
 				m, words = f, o.Words[k+1:end]
 			}
@@ -134,6 +139,17 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 	}
 	if nodes > 0 {
 		in.d.Default("cluster.nodes", nodes, place)
+	}
+}
+
+// included reads which GPUs of which nodes DeepSpeed's launcher takes.
+func (in *intake) included(at draft.Place, words []shell.Word) {
+	if slices.ContainsFunc(words, func(w shell.Word) bool { return w.Open }) {
+		return
+	}
+	if nodes, gpus := settings.Included(said(words, []string{"--include", "-i"})); gpus > 0 {
+		in.d.Default("cluster.nodes", nodes, at)
+		in.d.Default("cluster.gpus_per_node", gpus, at)
 	}
 }
 

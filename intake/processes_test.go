@@ -37,6 +37,9 @@ func TestProcesses(t *testing.T) {
 		{script: "jsrun -n 24 -a 1 -g 1 -r 6 python " + program, want: "nodes = 4 gpus_per_node = 6"},
 		{script: "jsrun -n 4 -r 1 -a 6 -g 6 -c 42 python " + program, want: "nodes = 4 gpus_per_node = 6"},
 		{script: "jsrun -n 4 -a 6 -g 6 python " + program, want: "nodes = var.nodes"},
+		{script: "deepspeed --include localhost:0,1,2,3 " + program, want: "nodes = 1 gpus_per_node = 4"},
+		{script: "deepspeed --include=a:0,1@b:0,1 " + program, want: "nodes = 2 gpus_per_node = 2"},
+		{script: "deepspeed --include localhost:$GPUS " + program, want: "nodes = var.nodes"},
 		{script: "aprun -n 16 -N 4 python " + program, want: "nodes = 4 gpus_per_node = 4"},
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(c.script + "\n")}}, c.o)

@@ -124,9 +124,9 @@ func (r *reading) floor(ratio float64, at draft.Place) bool {
 	return known
 }
 
-// included are the nodes that HOST:0,1@HOST:0,1 names and the GPUs of each; no GPUs where
+// Included are the nodes that HOST:0,1@HOST:0,1 names and the GPUs of each; no GPUs where
 // it does not say them, or not as many of each (launcher/runner.py: parse_resource_filter).
-func included(filter string) (nodes, gpus int64) {
+func Included(filter string) (nodes, gpus int64) {
 	for node := range strings.SplitSeq(filter, "@") {
 		_, slots, said := strings.Cut(node, ":")
 		n := int64(strings.Count(slots, ",") + 1)
@@ -276,7 +276,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 		case !script && strings.ReplaceAll(name, "-", "_") == "__nproc_per_node" && err == nil && n > 0:
 			d.Set("cluster.gpus_per_node", n, places[i])
 		case !script && (name == "--include" || name == "-i"):
-			nodes, gpus := included(value)
+			nodes, gpus := Included(value)
 			switch {
 			case open:
 				unknown = append(unknown, "cluster.nodes", "cluster.gpus_per_node")
