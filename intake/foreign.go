@@ -126,10 +126,8 @@ func apart(c shell.Command) *foreign {
 // idle says what a command does that trains nothing; "" for another one.
 func idle(c shell.Command) string {
 	words, name := c.Words, c.Words[0].Text
-	for i, w := range c.Words {
-		if strings.HasSuffix(w.Text, ".py") { // what stands behind is values
-			words, name = c.Words[:i+1], w.Text
-		}
+	if i := slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }); i >= 0 {
+		words, name = words[:i+1], words[i].Text // what stands behind is its options
 	}
 	p := among(words, func(p foreign) bool { return p.Does != "" })
 	if p == nil {

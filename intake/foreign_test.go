@@ -121,4 +121,9 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%s beside a launch: %+v\n%s", command, r.Findings, r.Job)
 		}
 	}
+	for _, option := range []string{"--spec tools/convert.py spec", "--tool evaluate.py"} { // an option of what trains
+		if r, diags := Import([]File{{Name: "run.sh", Content: []byte("torchrun --nproc-per-node 4 pretrain_gpt.py" + model + " " + option + "\n")}}, Options{}); diags.HasErrors() || !strings.Contains(string(r.Job), "gpus_per_node = 4") {
+			t.Errorf("%s: %v", option, diags)
+		}
+	}
 }
