@@ -45,12 +45,7 @@ func (o *option) first() string {
 // cut takes a command line apart: what stands before the program's options, and
 // the options with their values.
 func cut(file string, words []shell.Word) (before []shell.Word, options []option) {
-	start := 0
-	for i, w := range words {
-		if strings.HasSuffix(w.Text, ".py") {
-			start = i + 1
-		}
-	}
+	start := behind(shell.Command{Words: words})
 	for _, w := range words[start:] {
 		name, value, joined := strings.Cut(w.Text, "=")
 		_, err := strconv.ParseFloat(w.Text, 64)

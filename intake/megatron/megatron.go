@@ -78,14 +78,22 @@ func Command(s *shell.Script) (shell.Command, bool) {
 	return all, n >= enough
 }
 
-// behind is where a command's words behind its program begin; 0 where it has none.
-func behind(c shell.Command) int {
-	for i, w := range slices.Backward(c.Words) {
-		if strings.HasSuffix(w.Text, ".py") {
-			return i + 1
+// behind is where a command's words behind its program begin; 0 where it has none. Of several
+// Python files the last is the program, which others start, but for those that stand behind an
+// option of Megatron-LM, as the file of --spec does.
+func behind(c shell.Command) (start int) {
+	versions := megatron.Backend{}.Versions()
+	table, _ := megatron.Tables(versions[len(versions)-1])
+	for i, w := range c.Words {
+		name, _, _ := strings.Cut(w.Text, "=")
+		switch isOption := strings.HasPrefix(name, "-"); {
+		case !isOption && strings.HasSuffix(name, ".py"):
+			start = i + 1
+		case isOption && start > 0 && table.Has(dashed(name)):
+			return start
 		}
 	}
-	return 0
+	return start
 }
 
 // Other is a launch of a script beside the one that is read: where they differ first.
@@ -132,19 +140,17 @@ const enough = 5
 // known counts the options of a command that a release has, and those behind its
 // program that it does not have.
 func known(t *schema.Table, c shell.Command) (n, others int) {
-	underscores := underscored(c.Words)
-	for _, w := range c.Words {
+	underscores, start := underscored(c.Words), behind(c)
+	for i, w := range c.Words {
 		name, _, _ := strings.Cut(w.Text, "=")
 		if underscores {
 			name = dashed(name)
 		}
 		switch {
-		case strings.HasSuffix(name, ".py"):
-			others = 0
 		case !strings.HasPrefix(name, "--"):
 		case t.Has(name):
 			n++
-		default:
+		case i >= start:
 			others++
 		}
 	}

@@ -867,3 +867,25 @@ func TestPathsAreNoOptions(t *testing.T) {
 		t.Errorf("%v", d.Findings)
 	}
 }
+
+// TestProgramAmongFiles: a Python file that is the value of an option begins no options of its
+// own, and the last of several that start each other does.
+func TestProgramAmongFiles(t *testing.T) {
+	const options = " --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64"
+	for command, want := range map[string]string{
+		"torchrun pretrain_gpt.py" + options + " --spec tools/layers.py layers":                 "pretrain_gpt.py",
+		"torchrun pretrain_gpt.py --spec tools/layers.py layers" + options:                      "pretrain_gpt.py",
+		"torchrun pretrain_gpt.py" + options + " --spec=tools/layers.py":                        "pretrain_gpt.py",
+		"torchrun train.py --num_layers 8 --other x.py --tensor_model_parallel_size 2":          "train.py",
+		"python bind.py --cpu exclusive launch.py --nproc_per_node 8 pretrain_gpt.py" + options: "pretrain_gpt.py",
+	} {
+		c := shell.Command{}
+		for word := range strings.FieldsSeq(command) {
+			c.Words = append(c.Words, shell.Word{Text: word, Line: 1})
+		}
+		before, read := cut("run.sh", c.Words)
+		if got := before[len(before)-1].Text; got != want || len(read) < 3 {
+			t.Errorf("%s: the program is %s, with %d options", command, got, len(read))
+		}
+	}
+}
