@@ -217,8 +217,12 @@ func read(d *draft.Draft, file, version string, c shell.Command, part bool) erro
 		}
 	}
 	r.unknownWords(loose)
-	for i := range options {
-		r.option(&options[i])
+	for _, late := range []bool{false, true} {
+		for i := range options {
+			if slices.Contains(lateOptions, options[i].name) == late {
+				r.option(&options[i])
+			}
+		}
 	}
 	r.program(program)
 	r.programmed(program)

@@ -438,6 +438,9 @@ func (r *reading) sharp(o *option) outcome {
 	return outcome{to: "execution.sharp"}
 }
 
+// lateOptions are those whose reading goes by what other options say, wherever these stand.
+var lateOptions = []string{"--embedding-init-method-std", "--no-position-embedding", "--profile-ranks", "--sharp-enabled-group"}
+
 // traced are the ranks of a profile. Without any, all are.
 func (r *reading) traced(o *option) outcome {
 	var ranks []int64

@@ -508,13 +508,19 @@ func apart(words []text) []text {
 	}
 	all := slices.Clone(words[:program+1])
 	for _, w := range words[program+1:] {
-		if looksLikeOptions(w.String()) {
+		if looksLikeOptions(w.String()) && !isJoined(w.String()) {
 			all = append(all, unquoted(w).fields()...)
 		} else {
 			all = append(all, w)
 		}
 	}
 	return all
+}
+
+// isJoined reports one option with its value, in which blanks may stand.
+func isJoined(word string) bool {
+	fields := strings.Fields(word)
+	return strings.Contains(fields[0], "=") && !slices.ContainsFunc(fields[1:], func(f string) bool { return strings.HasPrefix(f, "--") })
 }
 
 // nested evaluates a value as a script.

@@ -407,6 +407,13 @@ func TestApart(t *testing.T) {
 	if w := s.Commands[0].Words; len(w) != 4 || w[2].Text != `--conf=$(dirname "$0")/a.json` {
 		t.Errorf("what a command prints is taken apart: %v", w)
 	}
+	s, err = Read([]byte("python x.py '--ramp=0:8 512:16' '--a=1 --b'"), Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := s.Commands[0].Words; len(w) != 5 || w[2].Text != "--ramp=0:8 512:16" || w[4].Text != "--b" {
+		t.Errorf("an option that has its value behind =: %v", w)
+	}
 }
 
 func FuzzRead(f *testing.F) {
