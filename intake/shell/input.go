@@ -239,6 +239,27 @@ func (e *evaluator) scripted(s *syntax.Stmt, name string) {
 	away := slices.Contains(farther, name)
 	if t, ok := e.fed(s); ok && !e.certain && (away || slices.Contains(starters, name)) {
 		e.shellOf(t, !away)
+		if name == "sbatch" {
+			e.directed(t)
+		}
+	}
+}
+
+// directed settles the directives of a script that sbatch is given, whose variables the
+// shell has expanded that writes it.
+func (e *evaluator) directed(t text) {
+	for _, line := range t.split('\n') {
+		rest, ok := strings.CutPrefix(line.String(), "#SBATCH")
+		if !ok || line.isOpen() {
+			continue
+		}
+		for _, now := range optionsOf(rest, int(line.firstLine())) {
+			for i := range e.script.Directives {
+				if d := &e.script.Directives[i]; d.Line == now.Line && d.Name == now.Name {
+					d.Value = now.Value
+				}
+			}
+		}
 	}
 }
 

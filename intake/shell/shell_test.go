@@ -480,3 +480,21 @@ func TestSourcesStand(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 }
+
+// TestSubmittedDocument: directives of a script that sbatch gets in a here-document say what
+// the shell makes of them.
+func TestSubmittedDocument(t *testing.T) {
+	for quote, want := range map[string]string{"EOT": "nodes=4 time=$T", "'EOT'": "nodes=$N time=$T"} {
+		s, err := Read([]byte("#!/bin/bash\nN=4\nsbatch <<"+quote+"\n#!/bin/bash\n#SBATCH --nodes=$N\n#SBATCH --time=$T\nsrun x\nEOT\n"), Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range s.Directives {
+			got = append(got, d.Name+"="+d.Value)
+		}
+		if all := strings.Join(got, " "); all != want {
+			t.Errorf("%s: %s, want %s", quote, all, want)
+		}
+	}
+}
