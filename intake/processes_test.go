@@ -37,6 +37,8 @@ func TestProcesses(t *testing.T) {
 		{script: "jsrun -n 24 -a 1 -g 1 -r 6 python " + program, want: "nodes = 4 gpus_per_node = 6"},
 		{script: "jsrun -n 4 -r 1 -a 6 -g 6 -c 42 python " + program, want: "nodes = 4 gpus_per_node = 6"},
 		{script: "jsrun -n 4 -a 6 -g 6 python " + program, want: "nodes = var.nodes"},
+		{script: "sbatch --nodes 4 --gpus-per-node=8 --wrap=\"srun torchrun --nproc_per_node 8 " + program + "\"", want: "nodes = 4 gpus_per_node = 8"},
+		{script: "sbatch -N 2 -t 60 --wrap 'srun --ntasks-per-node=4 python " + program + "'", want: "nodes = 2 gpus_per_node = 4"},
 		{script: "deepspeed --include localhost:0,1,2,3 " + program, want: "nodes = 1 gpus_per_node = 4"},
 		{script: "deepspeed --include=a:0,1@b:0,1 " + program, want: "nodes = 2 gpus_per_node = 2"},
 		{script: "deepspeed --include localhost:$GPUS " + program, want: "nodes = var.nodes"},

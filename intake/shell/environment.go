@@ -157,3 +157,25 @@ func submits(words []text, script string) []Submission {
 	}
 	return all
 }
+
+// wrapped evaluates the command that sbatch makes a script of by itself.
+func (e *evaluator) wrapped(words []text) {
+	for i, w := range words {
+		script := text(nil)
+		switch {
+		case strings.HasPrefix(w.String(), "--wrap="):
+			script = w[len("--wrap="):]
+		case i > 0 && words[i-1].String() == "--wrap":
+			script = w
+		default:
+			continue
+		}
+		for _, s := range submits(words, "") {
+			if s.Name != "wrap" {
+				e.script.Submissions = append(e.script.Submissions, s)
+			}
+		}
+		e.apartFrom(func() { e.nested(script) })
+		return
+	}
+}

@@ -563,6 +563,9 @@ func (e *evaluator) command(words []text, line int) {
 			e.apartFrom(func() { e.nested(w) })
 		}
 	}
+	if path.Base(words[0].String()) == "sbatch" && !e.certain {
+		e.wrapped(words)
+	}
 	if slices.Contains(farther, path.Base(words[0].String())) && !e.certain {
 		for _, w := range words[1:] {
 			if strings.ContainsAny(w.String(), " \n") {
