@@ -110,13 +110,11 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 		}
 	}
 	place := megatron.Place(file, words[0])
-	if m.Nodes != nil { // a step of Slurm's, which has what its job has
-		if ranks == 0 && each == 0 {
-			ranks, each = in.asked["ntasks"].n, in.asked["ntasks-per-node"].n
-		}
-		if nodes == 0 {
-			nodes = in.d.Int("cluster.nodes")
-		}
+	if m.Nodes != nil && ranks == 0 && each == 0 { // a step of Slurm's, which has what its job has
+		ranks, each = in.asked["ntasks"].n, in.asked["ntasks-per-node"].n
+	}
+	if nodes == 0 {
+		nodes = in.d.Int("cluster.nodes")
 	}
 	if each == 0 && nodes > 0 && ranks%nodes == 0 {
 		each = ranks / nodes

@@ -31,6 +31,7 @@ func TestProcesses(t *testing.T) {
 		{script: "srun --ntasks=16 --gres=gpu:a100:8 python " + program, want: "nodes = 2 gpus_per_node = 8"},
 		{script: "srun -N 4 --ntasks-per-node=1 bash -c 'torchrun --nproc_per_node 8 " + program + "'", want: "nodes = 4 gpus_per_node = 8"},
 		{script: job + "srun --ntasks-per-node 8 python " + program, want: "nodes = 4 gpus_per_node = 8"},
+		{script: job + "mpirun -np 16 python " + program, want: "nodes = 4 gpus_per_node = 4"},
 		{script: job + "srun -n 32 python " + program, want: "nodes = 4 gpus_per_node = 8"},
 		{script: job + "#SBATCH --ntasks-per-node=8\nsrun python " + program, want: "nodes = 4 gpus_per_node = 8"},
 		{script: job + "#SBATCH --ntasks-per-node=1\nsrun torchrun --nproc_per_node 2 " + program, want: "nodes = 4 gpus_per_node = 2"},
