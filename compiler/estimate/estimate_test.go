@@ -258,6 +258,63 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
+// TestLeftGathered: the backward pass of a pipeline's chunk leaves parameters gathered
+// that the next pass finds, so that a forward and a backward pass gather once.
+// Alone they gather twice. Both have 16 layers of 218,112,000 parameters on a rank, and
+// the input embedding, which no backward pass reads.
+func TestLeftGathered(t *testing.T) {
+	for stages, gathers := range map[int]int{1: 2, 2: 1} {
+		m := dense()
+		m.Layers = 16 * stages
+		e := New(jobOf(m, 1), targetOf(runtimes.Blocks()))
+		l, x := single(8), execution()
+		l.ZeroStage, l.PipelineParallel, l.DataParallelShard, l.MicroBatches = 3, stages, 8/stages, 8
+		l.StageLayers, x.ReshardAfterForward = []int{16, 16}[:stages], true
+		if stages > 1 {
+			l.PipelineSchedule = plan.Schedule1F1B
+		}
+		layers := units.Bytes(8 * 16 * 218_112_000 * 2)
+		var got units.Bytes
+		for _, c := range e.Describe(&l, &x).Communication {
+			if c.Group == "data_parallel_shard" && c.Collective == "all_gather" {
+				got = c.Bytes
+			}
+		}
+		if n := int(got / layers); n != gathers {
+			t.Errorf("%d stages: %d bytes are %d gathers of the layers in a micro-batch, want %d", stages, got, n, gathers)
+		}
+	}
+}
+
+// TestSharedKeyValueHeads: where more tensor ranks than key-value heads cut the
+// projections of query, key and value, every layer gathers what comes out, and
+// scatters its gradient: (12 + 2·2)·128 elements per token of Qwen2.5 1.5B.
+func TestSharedKeyValueHeads(t *testing.T) {
+	traffic := func(kv int) (gather, scatter units.Bytes) {
+		m := dense()
+		m.HiddenSize, m.Attention, m.SequenceLength = 1536, job.Attention{Heads: 12, KVHeads: kv, HeadDim: 128}, 2048
+		e := New(jobOf(m, 1), targetOf(runtimes.Whole()))
+		l, x := single(8), execution()
+		l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 4, true, 2, 1
+		for _, c := range e.Describe(&l, &x).Communication {
+			switch {
+			case c.Group != "tensor_parallel":
+			case c.Collective == "all_gather":
+				gather = c.Bytes
+			case c.Collective == "reduce_scatter":
+				scatter = c.Bytes
+			}
+		}
+		return gather, scatter
+	}
+	gather, scatter := traffic(4)
+	sharedGather, sharedScatter := traffic(2)
+	want := units.Bytes(32 * 2048 * (12 + 2*2) * 128 * 2)
+	if sharedGather-gather != want || sharedScatter-scatter != want {
+		t.Errorf("%d and %d bytes more than with a head for every rank, want %d", sharedGather-gather, sharedScatter-scatter, want)
+	}
+}
+
 // TestEmptyStage: a rank in the middle of a pipeline may have no layer, and so
 // nothing to update; its time is a number all the same.
 func TestEmptyStage(t *testing.T) {

@@ -100,6 +100,18 @@ func (b *builder) tensorBlock(block *blockTimes) {
 	b.putBackward(collectiveTensorScatter, entering, scatter, b.behind(scatter, column))
 }
 
+// joinHeads gathers what every rank projected, where ranks share key-value heads,
+// and copies it from the order of ranks into that of heads; the backward pass
+// copies the gradient and scatters its sum (docs/time.md, Communication inside a layer).
+func (b *builder) joinHeads(o *program.Operation) {
+	g := b.g.tensor
+	bytes := units.Bytes(2 * float64(o.GEMM.M) * float64(o.GEMM.N*g.Size()))
+	copies := b.bytes(compute.Elementwise, 2*float64(bytes))
+	b.spend(copies, copies)
+	b.putRepeated(o.Modules, collectiveTensorGather, 1, bytes, g.AllGather(bytes), 0)
+	b.putBackward(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+}
+
 // pipelined is the part of a collective that hides inside the GEMM it is cut
 // up with: all chunks but one of the tensor group's size, as far as the GEMM lasts.
 func (b *builder) pipelined(t, gemm units.Seconds) units.Seconds {

@@ -52,6 +52,9 @@ func (b *builder) multiply(o *program.Operation, block *blockTimes) {
 		block.width += o.Gathered
 		block.column += t.Forward
 	}
+	if o.After == program.HeadGather {
+		b.joinHeads(o)
+	}
 	b.last, b.reduces = pass{}, o.After == program.TensorReduce
 	if b.reduces {
 		block.out = o.Modules

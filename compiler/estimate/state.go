@@ -32,18 +32,31 @@ func (s *fsdp) communicate(t *layerTable) {
 
 // pass adds a pass's own gathers and reduction, hidden where it can be.
 func (s *fsdp) pass(p *pass) {
-	if s.GatherForward {
+	forward, backward := s.gathers()
+	if forward {
 		t := s.gather(p, s.g.shard)
 		s.hide(p, &p.forward, t, s.x.OverlapParameterGather)
 	}
 	var back units.Seconds
-	if s.GatherBackward {
+	if backward {
 		back += s.gather(p, s.g.hpz)
 	}
 	if s.Reduce {
 		back += s.reduction(p)
 	}
 	s.hide(p, &p.backward, back, s.x.OverlapGradientReduce)
+}
+
+// gathers reports which passes of a micro-batch gather parameters. Where a backward pass of
+// a pipeline leaves them gathered, the next pass of the chunk finds them: a forward pass that
+// takes turns with backward ones, or in GPipe all backward passes but the first.
+func (s *fsdp) gathers() (forward, backward bool) {
+	forward, backward = s.GatherForward, s.GatherBackward
+	if forward && backward && s.l.PipelineParallel > 1 && s.e.runtime.Sharding.LeavesGathered {
+		phased := s.l.PipelineSchedule == plan.ScheduleGPipe
+		return phased, !phased
+	}
+	return forward, backward
 }
 
 // hide puts communication behind the pass's own compute, if the framework

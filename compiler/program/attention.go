@@ -57,6 +57,9 @@ func (b *builder) projectQKV(h headWidths) {
 	}
 	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1}
 	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, Before: TensorGather, Gathered: m.HiddenSize, GEMM: gemm}
+	if m.Attention.KVHeads < b.s.TensorParallel {
+		o.After = HeadGather
+	}
 	switch {
 	case b.a.Layers.FusedQKV:
 		b.write(&o, b.tokens*(h.q+2*int64(kv))*element)

@@ -62,6 +62,7 @@ const (
 	NoCollective   Collective = iota
 	TensorGather              // with sequence parallelism, all_gather of the input over the tensor group
 	TensorReduce              // reduce_scatter of the output over the tensor group; all_reduce without sequence parallelism
+	HeadGather                // all_gather of the output over the tensor group, whose ranks share key-value heads
 	ContextGather             // keys and values over the context group, in any way
 	ExpertDispatch            // rows to their experts over the expert group
 	ExpertCombine             // and back

@@ -119,7 +119,7 @@ plan "llama3-8b" "torchtitan" {
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 8
-    zero_stage              = 3
+    zero_stage              = 2
     micro_batch_size        = 1
     micro_batches           = 16
     recompute               = "none"
@@ -143,7 +143,7 @@ plan "llama3-8b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = ""
     context_parallel_type    = ""
-    reshard_after_forward    = true
+    reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
     sharp                    = "none"

@@ -266,7 +266,7 @@ def run() -> Trainer.Config:
         parallelism=ParallelismConfig(
             data_parallel_replicate_degree=1,  # plan
             data_parallel_shard_degree=8,  # plan
-            fsdp_reshard_after_forward="default",  # plan: zero_stage 3
+            fsdp_reshard_after_forward="never",  # plan: zero_stage 2
             tensor_parallel_degree=1,  # plan
             context_parallel_degree=1,  # plan
             context_parallel_load_balancer="headtail",  # causal attention: each rank gets a head and a tail of the sequence
