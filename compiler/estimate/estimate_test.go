@@ -263,16 +263,17 @@ func TestThroughput(t *testing.T) {
 // Alone they gather twice. Both have 16 layers of 218,112,000 parameters on a rank, and
 // the input embedding, which no backward pass reads.
 func TestLeftGathered(t *testing.T) {
-	for stages, gathers := range map[int]int{1: 2, 2: 1} {
+	for _, c := range []struct {
+		stages, gathers int
+		schedule        plan.Schedule
+	}{{1, 2, 0}, {2, 1, plan.Schedule1F1B}, {2, 1, plan.ScheduleGPipe}} {
+		stages, gathers := c.stages, c.gathers
 		m := dense()
 		m.Layers = 16 * stages
 		e := New(jobOf(m, 1), targetOf(runtimes.Blocks()))
 		l, x := single(8), execution()
 		l.ZeroStage, l.PipelineParallel, l.DataParallelShard, l.MicroBatches = 3, stages, 8/stages, 8
-		l.StageLayers, x.ReshardAfterForward = []int{16, 16}[:stages], true
-		if stages > 1 {
-			l.PipelineSchedule = plan.Schedule1F1B
-		}
+		l.StageLayers, l.PipelineSchedule, x.ReshardAfterForward = []int{16, 16}[:stages], c.schedule, true
 		layers := units.Bytes(8 * 16 * 218_112_000 * 2)
 		var got units.Bytes
 		for _, c := range e.Describe(&l, &x).Communication {
@@ -281,7 +282,7 @@ func TestLeftGathered(t *testing.T) {
 			}
 		}
 		if n := int(got / layers); n != gathers {
-			t.Errorf("%d stages: %d bytes are %d gathers of the layers in a micro-batch, want %d", stages, got, n, gathers)
+			t.Errorf("%d stages, %v: %d bytes are %d gathers of the layers in a micro-batch, want %d", stages, c.schedule, got, n, gathers)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (b *builder) projectQKV(h headWidths) {
 	}
 	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1}
 	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, Before: TensorGather, Gathered: m.HiddenSize, GEMM: gemm}
-	if m.Attention.KVHeads < b.s.TensorParallel {
+	if m.Attention.KVHeads < b.s.TensorParallel && !b.a.Layers.SeparateQKV() {
 		o.After = HeadGather
 	}
 	switch {
