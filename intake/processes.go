@@ -41,8 +41,8 @@ type multiplier struct {
 
 var multipliers = sync.OnceValue(func() []multiplier { return facts.Lines[multiplier]("intake: processes.jsonl", processesFile) })
 
-// of is the family that a word starts; nil for another word.
-func of(w shell.Word) *multiplier {
+// multiplies is the family that a word starts; nil for another word.
+func multiplies(w shell.Word) *multiplier {
 	for i, m := range multipliers() {
 		if !w.Open && slices.Contains(m.Programs, path.Base(w.Text)) {
 			return &multipliers()[i]
@@ -57,35 +57,14 @@ var (
 	host    = regexp.MustCompile(`^[^:]+:(\d+)$`)
 )
 
-// layers are what starts each of its processes on all GPUs of a node by itself.
-var layers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate"}
+// nodeLaunchers are what starts processes on all GPUs of a node by itself.
+var nodeLaunchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate"}
 
 // processes reads on how many nodes and GPUs a command runs, where it or the command that
 // starts it says how many processes there are. Each has a GPU, but for those that start
 // processes themselves, of which a node has one.
 func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
-	at := slices.IndexFunc(s.Commands, func(o shell.Command) bool { return len(o.Words) > 0 && &o.Words[0] == &c.Words[0] })
-	layered := false
-	var m *multiplier
-	var words []shell.Word
-	for i, o := range s.Commands {
-		if i != at && !(i < at && i+o.Inner >= at) && !(o.Offset == c.Offset && o.File == c.File && i > at) {
-			continue
-		}
-		end := max(slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }), 0)
-		for k, w := range o.Words[:end] {
-			layered = layered || slices.Contains(layers, path.Base(w.Text))
-			if path.Base(w.Text) == "deepspeed" {
-				in.included(megatron.Place(file, w), o.Words[k+1:end])
-			}
-			if f := of(w); f != nil && m == nil {
-				m, words = f, o.Words[k+1:end]
-			}
-		}
-		if k := slices.IndexFunc(o.Words, func(w shell.Word) bool { return of(w) != nil }); end == 0 && k >= 0 && k < 3 && m == nil {
-			m, words = of(o.Words[k]), o.Words[k+1:]
-		}
-	}
+	m, words, layered := in.multiplied(file, s, c)
 	if m == nil || slices.ContainsFunc(words, func(w shell.Word) bool { return w.Text == ":" }) { // several programs
 		return
 	}
@@ -138,6 +117,32 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 	if nodes > 0 {
 		in.d.Default("cluster.nodes", nodes, place)
 	}
+}
+
+// multiplied is what starts the processes of a command, with the words behind it, and whether
+// these start others on all GPUs of a node: the command itself, one that it stands in, or one
+// of the same line. On the way it reads which GPUs DeepSpeed's launcher takes.
+func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *multiplier, words []shell.Word, layered bool) {
+	at := slices.IndexFunc(s.Commands, func(o shell.Command) bool { return len(o.Words) > 0 && &o.Words[0] == &c.Words[0] })
+	for i, o := range s.Commands {
+		if i != at && !(i < at && i+o.Inner >= at) && !(o.Offset == c.Offset && o.File == c.File && i > at) {
+			continue
+		}
+		end := max(slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }), 0)
+		for k, w := range o.Words[:end] {
+			layered = layered || slices.Contains(nodeLaunchers, path.Base(w.Text))
+			if path.Base(w.Text) == "deepspeed" {
+				in.included(megatron.Place(file, w), o.Words[k+1:end])
+			}
+			if f := multiplies(w); f != nil && m == nil {
+				m, words = f, o.Words[k+1:end]
+			}
+		}
+		if k := slices.IndexFunc(o.Words, func(w shell.Word) bool { return multiplies(w) != nil }); end == 0 && k >= 0 && k < 3 && m == nil {
+			m, words = multiplies(o.Words[k]), o.Words[k+1:]
+		}
+	}
+	return m, words, layered
 }
 
 // included reads which GPUs of which nodes DeepSpeed's launcher takes.
