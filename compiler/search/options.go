@@ -223,7 +223,8 @@ func (w *worker) optimise(v verdict) verdict {
 		return v
 	}
 	best, set, start := w.current, o.set, o.set
-	unasked := v == overLimit && w.base.broken == IDExposed && w.base.Result.StepSeconds == 0 // whether memory is short
+	// What the options hide decides whether too much is exposed, as what they need does which variants it takes.
+	reopened := w.limits.exposed < 1 && (v != feasible || start != nil)
 	for _, p := range o.all {
 		if slices.Equal(p, o.start) {
 			continue
@@ -232,13 +233,13 @@ func (w *worker) optimise(v verdict) verdict {
 		if !w.resolve(o.picks) {
 			continue
 		}
-		relisted := o.relisted()
-		if !relisted && !w.with(start) || w.execution == best.Execution || w.breaksRule() {
+		anew := reopened || o.relisted() // another value of a list may need less, or more
+		if !anew && !w.with(start) || w.execution == best.Execution || w.breaksRule() {
 			continue
 		}
 		next := outOfMemory
-		if o.set = start; relisted || unasked {
-			next = w.fit(&w.relisted) // another value of a list may need less, or more
+		if o.set = start; anew {
+			next = w.fit(&w.relisted)
 		} else {
 			next = w.evaluate()
 		}
