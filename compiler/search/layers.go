@@ -139,8 +139,12 @@ func (w *worker) fewest(r *layout.Recompute, most int, suffices func(*visited) b
 }
 
 // changes looks for the fewest layers with each of the options that are best for some
-// number between two: more layers may need fewer variants.
+// number between two: more layers may need fewer variants. Those that may slow for
+// want of memory are looked at one by one.
 func (w *worker) changes(r *layout.Recompute, low, high int) {
+	for low < high && w.at(r, low).crowded {
+		low++
+	}
 	if high-low < 2 || w.at(r, low).execution == w.at(r, high).execution {
 		return
 	}

@@ -184,16 +184,6 @@ func (o *options) changed() (n int) {
 	return n
 }
 
-// relisted reports whether a value of the job's lists is another one than at first.
-func (o *options) relisted() bool {
-	for i, at := range o.picks {
-		if at != o.start[i] && o.choices[i].listed {
-			return true
-		}
-	}
-	return false
-}
-
 // needsVariant reports whether the current layout fits only with a variant, which
 // costs time: it dominates nothing.
 func (w *worker) needsVariant() bool { return w.options.set != nil }
@@ -218,31 +208,20 @@ func (w *worker) legalise() bool {
 // layout, from what is recommended and its verdict, and leaves the best.
 func (w *worker) optimise(v verdict) verdict {
 	o := &w.options
-	settled := v == outOfMemory || v == feasible && !w.limits.fastest // options take memory for time
+	settled := v == outOfMemory || v == feasible && w.outranked() // options take memory for time
 	if len(o.choices) == 0 || settled && !o.listed {
 		return v
 	}
-	best, set, start := w.current, o.set, o.set
-	// What the options hide decides whether too much is exposed, as what they need does which variants it takes.
-	reopened := w.limits.exposed < 1 && (v != feasible || start != nil)
+	best, set := w.current, o.set
 	for _, p := range o.all {
 		if slices.Equal(p, o.start) {
 			continue
 		}
 		copy(o.picks, p)
-		if !w.resolve(o.picks) {
+		if !w.resolve(o.picks) || w.execution == best.Execution || w.breaksRule() {
 			continue
 		}
-		anew := reopened || o.relisted() // another value of a list may need less, or more
-		if !anew && !w.with(start) || w.execution == best.Execution || w.breaksRule() {
-			continue
-		}
-		next := outOfMemory
-		if o.set = start; anew {
-			next = w.fit(&w.relisted)
-		} else {
-			next = w.evaluate()
-		}
+		next := w.fit(&w.other) // which may need less memory, or more and so a variant
 		if next == feasible {
 			w.consider()
 		}
@@ -277,11 +256,16 @@ func (w *worker) roomy() bool {
 			return true
 		}
 		w.resolve(p)
-		var r estimate.Result
-		w.evaluator.EvaluateMemoryUpTo(&w.layout, &w.execution, w.limits.usable, &r)
-		if id, _ := w.limits.checkMemory(&r); id != "" || r.Slower > 0 {
+		if r, fits := w.fitsMemory(); !fits || r.Slower > 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// fitsMemory predicts the memory of the current layout and reports whether it suffices.
+func (w *worker) fitsMemory() (r estimate.Result, fits bool) {
+	w.evaluator.EvaluateMemoryUpTo(&w.layout, &w.execution, w.limits.usable, &r)
+	id, _ := w.limits.checkMemory(&r)
+	return r, id == ""
 }

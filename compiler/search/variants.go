@@ -97,7 +97,13 @@ func (w *worker) tryVariants() verdict {
 		if next == outOfMemory {
 			continue
 		}
-		w.enough = append(w.enough, set.bits)
+		suffices := w.current.Result.NeededBytes > 0
+		if !suffices { // a floor told that it exposes too much
+			_, suffices = w.fitsMemory()
+		}
+		if suffices {
+			w.enough = append(w.enough, set.bits)
+		}
 		if next > v || next == v && w.improves(&best) {
 			best, v, w.options.set = w.current, next, set
 		}

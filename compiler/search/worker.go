@@ -28,7 +28,7 @@ type worker struct {
 	facts         target.Facts
 	current       Candidate // the layout being looked at
 	base          Candidate // the same as it is without variants, with the options tried first
-	relisted      Candidate // the same with other values of the job's lists
+	other         Candidate // the same with other options
 	seen          []visited // per number of layers of the recompute choice
 	rangeLeaf     int       // before the first of them
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
