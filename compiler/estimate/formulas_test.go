@@ -41,6 +41,8 @@ func TestCommunicationVolumes(t *testing.T) {
 	// weight gradients (where they overlap); embedding and head one each.
 	check(t, "gathers beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
 	check(t, "scatters beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
+	// Three fp32 values per token for the loss, and once the fp32 gradients of 65 norms.
+	check(t, "reductions", collectiveBytes(&overlapping, "tensor_parallel", "all_reduce"), 512*3*4*8192+4*65*4096)
 	check(t, "gathers in turn", collectiveBytes(&plain, "tensor_parallel", "all_gather"), 512*(4*layers+2)*activations)
 
 	dp := single(8) // the distributed optimizer: fp32 gradients, 16-bit parameters, once per step

@@ -189,6 +189,7 @@ func (e *Evaluator) stages(l *plan.Layout) {
 		here := &s.elements[rank]
 		here.Dense += n.Dense
 		here.Expert += n.Expert
+		here.Replicated += n.Replicated
 		s.works[rank] += forward + backward
 		first += layers
 	}

@@ -205,17 +205,21 @@ func (e *Evaluator) hostUpdate(own, bytes, transfer float64) units.Seconds {
 }
 
 // small adds the collectives whose size hardly matters: the gradient norm,
-// the check for overflow and the loss over all ranks, the gradients of
-// replicated norms under sequence parallelism, and tied embeddings across the
-// pipeline.
+// the check for overflow and the loss over all ranks, the gradients of weights
+// that tensor ranks share under sequence parallelism, and tied embeddings across
+// the pipeline.
 func (e *Evaluator) small(l *plan.Layout) {
 	s := &e.step
 	t := 3 * s.g.world.AllReduce(8)
 	s.collectives.repeated(collectiveNorm, 3, 24, t, t)
 	if l.SequenceParallel {
-		norms := units.Bytes(8 * e.model.HiddenSize * e.model.Layers / l.PipelineParallel)
-		r := s.g.tensor.AllReduce(norms)
-		s.collectives.put(collectiveTensorReduce, norms, r, r)
+		var most int64
+		for _, n := range s.elements {
+			most = max(most, n.Replicated)
+		}
+		bytes := units.Bytes(most) * units.Bytes(s.table.gradientBytesPerElement)
+		r := s.g.tensor.AllReduce(bytes)
+		s.collectives.put(collectiveTensorReduce, bytes, r, r)
 		t += r
 	}
 	if e.model.TiedEmbeddings && l.PipelineParallel > 1 {

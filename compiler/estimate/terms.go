@@ -146,7 +146,7 @@ func (e *Evaluator) withState(s, t *layerTable, memory []pass, l *plan.Layout, x
 	*s = *t
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 	s.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.runtime.TensorParallel.EmbeddingParts(l.TensorParallel))
-	s.head.elements.Dense = e.arch.FinalNorm()
+	s.head.elements.Dense, s.head.elements.Replicated = e.arch.FinalNorm(), e.arch.FinalNorm()
 	if !e.model.TiedEmbeddings || l.PipelineParallel > 1 {
 		s.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.runtime.TensorParallel.HeadParts(l.TensorParallel))
 	}

@@ -5,16 +5,20 @@ package program
 type Elements struct {
 	Dense  int64 // reduced over data × context parallel ranks
 	Expert int64 // reduced over the expert data-parallel ranks
+	// Replicated is the part of Dense that every tensor rank has in full. Under
+	// sequence parallelism each sees a part of the tokens, so that these gradients
+	// are reduced over the tensor group, too.
+	Replicated int64
 }
 
 // Add returns the sum of both.
 func (e Elements) Add(o Elements) Elements {
-	return Elements{e.Dense + o.Dense, e.Expert + o.Expert}
+	return Elements{e.Dense + o.Dense, e.Expert + o.Expert, e.Replicated + o.Replicated}
 }
 
 // Times returns n times the elements.
 func (e Elements) Times(n int) Elements {
-	return Elements{e.Dense * int64(n), e.Expert * int64(n)}
+	return Elements{e.Dense * int64(n), e.Expert * int64(n), e.Replicated * int64(n)}
 }
 
 // Sum is all elements.
@@ -28,6 +32,9 @@ func (p *Program) Elements(kind int, s Split) Elements {
 			e.Expert += w.Local(s)
 		} else {
 			e.Dense += w.Local(s)
+			if w.Sharding == Replicated {
+				e.Replicated += w.Elements()
+			}
 		}
 	})
 	return e

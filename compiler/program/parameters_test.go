@@ -118,7 +118,7 @@ func (c chunk) of(p *Program, vocabulary int, s Split) Elements {
 		}
 	}
 	if c.Head {
-		e.Dense += p.FinalNorm()
+		e = e.Add(Elements{Dense: p.FinalNorm(), Replicated: p.FinalNorm()})
 		if !p.Model.TiedEmbeddings || !c.Embedding {
 			e.Dense += p.WordEmbedding(vocabulary, s.TensorParallel)
 		}
@@ -131,8 +131,11 @@ func (c chunk) of(p *Program, vocabulary int, s Split) Elements {
 
 // TestRanks compares with what Megatron-LM (megatron-core 0.19.2, its real
 // model, DDP buffers and distributed optimizer built on the meta device)
-// reports for a rank.
+// reports for a rank. Replicated are the norms, the routers, and of latent attention
+// the down-projections.
 func TestRanks(t *testing.T) {
+	const latent = 2*2048 + (1536+512+64)*2048 + 1536 + 512 // of a layer: its norms, two down-projections and their norms
+	const router = 64 * 2048
 	for _, c := range []struct {
 		name   string
 		model  *job.Model
@@ -142,27 +145,27 @@ func TestRanks(t *testing.T) {
 		want   Elements
 	}{
 		{"llama3-8B tp1 pp1", llama3_8b(), Split{TensorParallel: 1, ExpertParallel: 1, ExpertTensorParallel: 1}, 128256,
-			[]chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 8030261248}},
+			[]chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 8030261248, Replicated: 65 * 4096}},
 		{"llama3-8B tp8 pp4 vpp8, rank 0", llama3_8b(), Split{TensorParallel: 8, ExpertParallel: 1, ExpertTensorParallel: 1}, 129024,
-			[]chunk{{First: 0, End: 1, Embedding: true}, {First: 4, End: 11}}, Elements{Dense: 284229632}},
+			[]chunk{{First: 0, End: 1, Embedding: true}, {First: 4, End: 11}}, Elements{Dense: 284229632, Replicated: 8 * 2 * 4096}},
 		{"llama3-8B tp8 pp4 vpp8, rank 1023", llama3_8b(), Split{TensorParallel: 8, ExpertParallel: 1, ExpertTensorParallel: 1}, 129024,
-			[]chunk{{First: 3, End: 10}, {First: 31, End: 32, Head: true}}, Elements{Dense: 284233728}},
+			[]chunk{{First: 3, End: 10}, {First: 31, End: 32, Head: true}}, Elements{Dense: 284233728, Replicated: (8*2 + 1) * 4096}},
 		{"llama3-8B tp4 pp4 vpp2, rank 48", llama3_8b(), Split{TensorParallel: 4, ExpertParallel: 1, ExpertTensorParallel: 1}, 128512,
-			[]chunk{{First: 12, End: 16}, {First: 28, End: 32, Head: true}}, Elements{Dense: 567873536}},
+			[]chunk{{First: 12, End: 16}, {First: 28, End: 32, Head: true}}, Elements{Dense: 567873536, Replicated: (8*2 + 1) * 4096}},
 		{"mixtral-8x7B tp2 pp2 ep4 etp1, rank 0", mixtral(), Split{TensorParallel: 2, ExpertParallel: 4, ExpertTensorParallel: 1}, 32000,
-			[]chunk{{First: 0, End: 16, Embedding: true}}, Elements{Dense: 6038880256 - 5637144576, Expert: 5637144576}},
+			[]chunk{{First: 0, End: 16, Embedding: true}}, Elements{Dense: 6038880256 - 5637144576, Expert: 5637144576, Replicated: 16 * (2 + 8) * 4096}},
 		{"mixtral-8x7B tp2 pp2 ep4 etp1, rank 32", mixtral(), Split{TensorParallel: 2, ExpertParallel: 4, ExpertTensorParallel: 1}, 32000,
-			[]chunk{{First: 16, End: 32, Head: true}}, Elements{Dense: 6038884352 - 5637144576, Expert: 5637144576}},
+			[]chunk{{First: 16, End: 32, Head: true}}, Elements{Dense: 6038884352 - 5637144576, Expert: 5637144576, Replicated: (16*(2+8) + 1) * 4096}},
 		{"mixtral-8x7B tp2 pp1 ep4 etp2", mixtral(), Split{TensorParallel: 2, ExpertParallel: 4, ExpertTensorParallel: 2}, 32000,
-			[]chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 6440620032 - 5637144576, Expert: 5637144576}},
+			[]chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 6440620032 - 5637144576, Expert: 5637144576, Replicated: (32*(2+8) + 1) * 4096}},
 		{"small deepseek-v3-like pp2 ep8 mtp1, rank 0", smallDeepSeek(), Split{TensorParallel: 1, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]chunk{{First: 0, End: 9, Embedding: true}}, Elements{Dense: 1108137984 - 553648128, Expert: 553648128}},
+			[]chunk{{First: 0, End: 9, Embedding: true}}, Elements{Dense: 1108137984 - 553648128, Expert: 553648128, Replicated: 9*latent + 8*router}},
 		{"small deepseek-v3-like pp2 ep8 mtp1, rank 32", smallDeepSeek(), Split{TensorParallel: 1, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]chunk{{First: 9, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1243668480 - 553648128, Expert: 553648128}},
+			[]chunk{{First: 9, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1243668480 - 553648128, Expert: 553648128, Replicated: 8*(latent+router) + (3+1)*2048}},
 		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 0", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]chunk{{First: 0, End: 3, Embedding: true}, {First: 9, End: 13}}, Elements{Dense: 675260416 - 415236096, Expert: 415236096}},
+			[]chunk{{First: 0, End: 3, Embedding: true}, {First: 9, End: 13}}, Elements{Dense: 675260416 - 415236096, Expert: 415236096, Replicated: 7*latent + 6*router}},
 		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 32", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]chunk{{First: 3, End: 9}, {First: 13, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1092161536 - 692060160, Expert: 692060160}},
+			[]chunk{{First: 3, End: 9}, {First: 13, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1092161536 - 692060160, Expert: 692060160, Replicated: 10*(latent+router) + (3+1)*2048}},
 	} {
 		a := New(c.model)
 		var got Elements
