@@ -38,3 +38,35 @@ func TestWholeLogits(t *testing.T) {
 		}
 	}
 }
+
+// TestLogitsOfMTP: a multi-token-prediction layer has logits of its own, of which the
+// fp32 probabilities wait until its loss runs backward. Its gradient is made when that
+// of the head before is gone: 6, 10 and 14 bytes per logit.
+func TestLogitsOfMTP(t *testing.T) {
+	const logits, stream = 1024 * 51200, 2 * 1024 * 2048
+	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 1}
+	for _, loss := range []string{"fused", "unfused"} {
+		x := &plan.Execution{Attention: "flash", CrossEntropy: loss, LossChunks: 1}
+		for n := range 3 {
+			j := gpt(2048, 16, 1024)
+			j.Model.MTP.Layers = n
+			g := targetOf(runtimes.Whole())
+			g.PaddedVocab = nil
+			want := int64(4*(1+n)+2)*logits + stream
+			if got := New(j, g).evaluate(l, x).terms.head.loss; got != want {
+				t.Errorf("%s, %d layers: %d bytes, want %d", loss, n, got, want)
+			}
+		}
+	}
+	// A kernel that writes the gradient into the logits keeps only these.
+	r := runtimes.Whole()
+	r.Loss.Fused = runtime.LossKernel{Base: 1}
+	j := gpt(2048, 16, 1024)
+	j.Model.MTP.Layers = 2
+	g := targetOf(r)
+	g.PaddedVocab = nil
+	if got, want := New(j, g).evaluate(l, &plan.Execution{Attention: "flash", CrossEntropy: "fused", LossChunks: 1}).terms.head.loss, int64(3*2*logits+stream); got != want {
+		t.Errorf("in place: %d bytes, want %d", got, want)
+	}
+}

@@ -92,9 +92,13 @@ func (b *builder) finalNorm() {
 type logits struct {
 	count     int64 // of one head
 	base      int64 // bytes of them in the compute type
-	alive     int64 // bytes of all that is alive at once while the loss runs backward
+	alive     int64 // bytes of what of one head is alive at once while its loss runs backward
+	waiting   int64 // bytes of what a loss keeps of one head until then
 	collected int64 // bytes of the gradient of the hidden states, collected over the chunks of a loss
 }
+
+// all is what is alive of n heads, whose losses run backward one after the other.
+func (l *logits) all(n int64) int64 { return l.alive + (n-1)*l.waiting }
 
 // logits counts them.
 func (b *builder) logits(vocabulary int) logits {
@@ -109,7 +113,10 @@ func (b *builder) logits(vocabulary int) logits {
 	if b.m.FinalSoftcap > 0 {
 		each += b.a.Types.Compute
 	}
-	l.alive = each * l.count
+	l.alive, l.waiting = each*l.count, l.base
+	if fp32 > 0 {
+		l.waiting = 4 * l.count // probabilities
+	}
 	if b.a.LossChunks > 1 {
 		// in fp32, and copied unless the chunks are one piece of a single sequence
 		l.collected = 4 * b.tokens * int64(b.m.HiddenSize)
@@ -135,7 +142,7 @@ func (b *builder) output(vocabulary int, l *logits) {
 		return
 	}
 	o.Tensors = []Tensor{{Bytes: l.base}}
-	o.Backward = l.alive*b.heads() + b.stream
+	o.Backward = l.all(b.heads()) + b.stream
 	if b.a.Loss.FreesFirst {
 		o.Backward = l.base*b.heads() + b.stream
 	}
@@ -153,7 +160,7 @@ func (b *builder) crossEntropy(l *logits) {
 		o.Backward = (l.alive + l.base) / n * b.heads()
 		b.keep(&o, 0, l.collected)
 	} else {
-		o.Backward = l.alive * b.heads()
+		o.Backward = l.all(b.heads())
 		if !b.a.FusedLoss {
 			b.keep(&o, 0, 4*l.count)
 			o.Backward -= 4 * l.count
