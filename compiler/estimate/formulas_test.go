@@ -70,6 +70,46 @@ func TestCommunicationVolumes(t *testing.T) {
 	check(t, "pipeline", collectiveBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
 }
 
+// TestEmbeddingCopy: the last stage of a pipeline has a copy of the embedding for a tied
+// head and for multi-token prediction, whose gradients are added up across the pipeline,
+// and which it updates.
+func TestEmbeddingCopy(t *testing.T) {
+	const embedding = 128256 * 4096
+	x := execution()
+	pp := single(8)
+	pp.PipelineParallel, pp.PipelineSchedule, pp.StageLayers = 2, plan.Schedule1F1B, []int{16, 16}
+	pp.DataParallelShard, pp.MicroBatches = 4, 128
+	alone := single(8)
+	for _, c := range []struct {
+		name   string
+		tied   bool
+		mtp    int
+		layout *plan.Layout
+		want   units.Bytes
+	}{
+		{"neither", false, 0, &pp, 0},
+		{"tied", true, 0, &pp, 4 * embedding},
+		{"multi-token prediction", false, 1, &pp, 4 * embedding},
+		{"without a pipeline", false, 1, &alone, 0},
+	} {
+		m := dense()
+		m.TiedEmbeddings, m.MTP.Layers = c.tied, c.mtp
+		e := New(jobOf(m, 1), targetOf(runtimes.Whole()))
+		d := e.Describe(c.layout, &x)
+		check(t, c.name, collectiveBytes(&d, "embedding", "all_reduce"), c.want)
+		last := e.step.elements[len(e.step.elements)-1].Sum()
+		have := int64(0)
+		for i := range d.Memory.Stages[len(d.Memory.Stages)-1].Ledger {
+			if line := &d.Memory.Stages[len(d.Memory.Stages)-1].Ledger[i]; line.ID == "parameters" {
+				have = int64(line.Bytes) / 2
+			}
+		}
+		if last != have {
+			t.Errorf("%s: the last stage updates %d parameters and holds %d", c.name, last, have)
+		}
+	}
+}
+
 // TestSequences: where sequences lie behind the batch, each gather and each scatter of
 // a layer copies 2·T·h bytes, read and written; where ranks quantise before they gather,
 // a gather carries and copies half of it, and a rank of eight quantises an eighth.

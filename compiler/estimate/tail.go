@@ -206,8 +206,8 @@ func (e *Evaluator) hostUpdate(own, bytes, transfer float64) units.Seconds {
 
 // small adds the collectives whose size hardly matters: the gradient norm,
 // the check for overflow and the loss over all ranks, the gradients of weights
-// that tensor ranks share under sequence parallelism, and tied embeddings across
-// the pipeline.
+// that tensor ranks share under sequence parallelism, and the gradient of an
+// embedding of which the last stage of a pipeline has a copy.
 func (e *Evaluator) small(l *plan.Layout) {
 	s := &e.step
 	t := 3 * s.g.world.AllReduce(8)
@@ -222,7 +222,7 @@ func (e *Evaluator) small(l *plan.Layout) {
 		s.collectives.put(collectiveTensorReduce, bytes, r, r)
 		t += r
 	}
-	if e.model.TiedEmbeddings && l.PipelineParallel > 1 {
+	if (e.model.TiedEmbeddings || e.model.MTP.Layers > 0) && l.PipelineParallel > 1 {
 		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 		bytes := units.Bytes(e.arch.WordEmbedding(vocabulary, l.TensorParallel)) * units.Bytes(s.table.gradientBytesPerElement)
 		r := s.g.embedding.AllReduce(bytes)

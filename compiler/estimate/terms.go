@@ -150,6 +150,9 @@ func (e *Evaluator) withState(s, t *layerTable, memory []pass, l *plan.Layout, x
 	if !e.model.TiedEmbeddings || l.PipelineParallel > 1 {
 		s.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.runtime.TensorParallel.HeadParts(l.TensorParallel))
 	}
+	if e.model.MTP.Layers > 0 && l.PipelineParallel > 1 && !e.model.TiedEmbeddings {
+		s.head.elements.Dense += s.embedding.elements.Dense // the last stage's copy
+	}
 	if l.PipelineParallel == 1 {
 		s.head.lines[lineHost] += e.hostBetween(x)
 		s.head.forward += e.hostBetween(x)
