@@ -5,8 +5,10 @@ import "github.com/ndc-dev/ndc/lang/job"
 // deltaNet lists a gated delta net. Its projection makes query and key of every
 // key head, value and gate of every value head, and two scalars of each; query,
 // key and value go through the convolution (arXiv:2412.06464). The scan reads query and key
-// repeated for every value head, and keeps them, what it makes of the value, and
-// the two scalars.
+// repeated for every value head, and keeps them, the value, the two scalars, and for
+// every token a row of its chunk's matrix (flash-linear-attention 0.4.2, chunk.py). The
+// norm of query and key keeps what it made, and the gate is copied and multiplies the
+// normalised output, which is kept, too.
 func (b *builder) deltaNet() { b.mixer(deltaNetMixer(b.m.DeltaNet, b.a.Layers.DeltaNetChunk)) }
 
 func deltaNetMixer(a *job.DeltaNet, chunk int) *mixer {
@@ -20,6 +22,6 @@ func deltaNetMixer(a *job.DeltaNet, chunk int) *mixer {
 		// four products with the state
 		flops:   2 * 4 * float64(a.ValueHeads*a.KeyHeadDim*a.ValueHeadDim),
 		scanned: repeated + 2*values + states(a.ValueHeads*a.KeyHeadDim*a.ValueHeadDim, chunk),
-		kept:    repeated + values + 4*a.ValueHeads,
+		kept:    repeated + values + (chunk+4)*a.ValueHeads + 2*keys + 2*values,
 	}
 }

@@ -1,6 +1,11 @@
 package program
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/job"
+)
 
 // TestBackward spells out what is alive while a block of three operations runs
 // backward: the gradient of the stream all the time; behind the last operation its
@@ -35,5 +40,29 @@ func TestRemade(t *testing.T) {
 	}
 	if bytes, incoming := b.Remade(true); bytes != 5 || incoming != 7 {
 		t.Errorf("by operators: %d bytes while %d wait", bytes, incoming)
+	}
+}
+
+// TestMixersKeep: a mixer keeps what its first projection made, the output of its scan,
+// what the norm behind it made, statistics of 4 bytes, and what docs/memory.md lists
+// besides, per token of Nemotron-H 8B and Qwen3-Next 80B.
+func TestMixersKeep(t *testing.T) {
+	m := &job.Model{Layers: 2, LayerPattern: "MG", HiddenSize: 2048, Attention: job.Attention{Heads: 16, KVHeads: 2, HeadDim: 128}, VocabSize: 1024, SequenceLength: 256, Norm: job.Norm{Kind: "rmsnorm"},
+		Mamba:    &job.Mamba{Heads: 128, HeadDim: 64, StateDim: 128, Groups: 8, ConvKernel: 4},
+		DeltaNet: &job.DeltaNet{KeyHeads: 16, ValueHeads: 32, KeyHeadDim: 128, ValueHeadDim: 128, ConvKernel: 4}}
+	p := New(m)
+	for k, want := range []int64{(18560+3*8192)*2 + 4, (12352+4096+8192+5*4096+68*32)*2 + 4} {
+		s := Shape{Split: Split{TensorParallel: 1, ExpertParallel: 1, ExpertTensorParallel: 1}, ContextParallel: 1, MicroBatch: 1}
+		a := Assembly{Layers: runtime.Layers{DeltaNetChunk: 64, MambaChunk: 128}}
+		a.Types.Compute, a.Types.Input = 2, 2
+		kept := int64(0)
+		p.Layer(k, &s, &a).Operations(func(o *Operation) {
+			if o.Component == Mixer && o.Kind != Norm {
+				kept += o.Kept()
+			}
+		})
+		if kept != 256*want {
+			t.Errorf("%s: %d bytes, want %d", p.Kinds()[k].Blocks, kept, 256*want)
+		}
 	}
 }
