@@ -43,6 +43,20 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
+// TestCheckpointBytes: a checkpoint holds layers of multi-token prediction, too: a
+// projection of 2h to h, three norms and an inner layer.
+func TestCheckpointBytes(t *testing.T) {
+	m := job.Model{Layers: 4, HiddenSize: 1024, FFNHiddenSize: 4096, Attention: job.Attention{Heads: 8, KVHeads: 8, HeadDim: 128}, VocabSize: 32000,
+		SequenceLength: 2048, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
+	j := &job.Job{Model: m, Training: job.Training{Checkpoint: job.Checkpoint{SaveOptimizer: true}, Optimizer: job.Optimizer{Kind: "adamw"}}}
+	without := checkpointBytes(j)
+	j.Model.MTP.Layers = 1
+	const layer = 4*1024*1024 + 3*1024*4096 + 2*1024
+	if got, want := checkpointBytes(j)-without, 14.0*(layer+2*1024*1024+3*1024); got != want {
+		t.Errorf("%v bytes more, want %v", got, want)
+	}
+}
+
 // TestWindow: the last save of a submission has the time that it takes where the storage
 // is known, and saves do not take most of the rest.
 func TestWindow(t *testing.T) {

@@ -46,8 +46,9 @@ func (s *saving) write(j *job.Job) float64 {
 	return checkpointBytes(j) / rate
 }
 
-// checkpointBytes is the size of a checkpoint: the weights in two bytes, and with
-// the optimizer a copy in four and its moments in four each.
+// checkpointBytes is the size of a checkpoint: the weights in two bytes, those of
+// multi-token prediction among them, and with the optimizer a copy in four and its
+// moments in four each.
 func checkpointBytes(j *job.Job) float64 {
 	each := 2.0
 	if j.Training.Checkpoint.SaveOptimizer {
@@ -56,7 +57,8 @@ func checkpointBytes(j *job.Job) float64 {
 			each += 4
 		}
 	}
-	return each * float64(program.New(&j.Model).ParametersTotal())
+	p := program.New(&j.Model)
+	return each * float64(p.ParametersTotal()+p.ParametersMTP())
 }
 
 // startupMargin and saveMargin are kept free at the ends of a time limit: a
