@@ -33,6 +33,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		Experts:   runtime.Experts{GroupedStreams: true, HoldsRows: true, ChunkedExchange: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
 		Loss:      runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j),
+			AnyLayout:     anyLayout(j),
 			CopiesMoments: v.engine < 13, // transformer_engine/pytorch/optimizers/fused_adam.py, fuse_unscale, from 2.13 on
 			WholeMasters:  scalesAnew(j)},
 		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
@@ -58,6 +59,14 @@ func fusesExperts(j *job.Job) bool {
 	asked := slices.ContainsFunc(occurrences(j.Backend.ExtraArgs), func(o occurrence) bool { return o.name == opFuser })
 	return asked && j.Model.MoE != nil && j.Cluster.GPU.Generation() == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
 		variable(j, fusedKernel) == "1"
+}
+
+// anyLayout reports whether cuBLAS multiplies fp8 in every layout, as Transformer
+// Engine has it (transformer_engine/common/transformer_engine.cpp,
+// nvte_is_non_tn_fp8_gemm_supported): from compute capability 10 on, but for 12.
+func anyLayout(j *job.Job) bool {
+	g := j.Cluster.GPU.Generation()
+	return g >= 10 && g != 12
 }
 
 // scalesAnew reports whether 8 bits are scaled by what they are at the moment. Then

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
@@ -68,5 +69,31 @@ func TestLogitsOfMTP(t *testing.T) {
 	g.PaddedVocab = nil
 	if got, want := New(j, g).evaluate(l, &plan.Execution{Attention: "flash", CrossEntropy: "fused", LossChunks: 1}).terms.head.loss, int64(3*2*logits+stream); got != want {
 		t.Errorf("in place: %d bytes, want %d", got, want)
+	}
+}
+
+// TestWeightsInAnyLayout: fp8 with scales of whole tensors keeps no transpose of a
+// weight where GEMMs read either layout; scales of blocks do.
+func TestWeightsInAnyLayout(t *testing.T) {
+	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 1, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 1}
+	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
+	copies := func(recipe string, either bool) (bytes units.Bytes) {
+		j, g := gpt(2048, 16, 1024), targetOf(runtimes.Whole())
+		j.Training.Precision, j.Training.FP8.Recipe, g.Runtime.LowPrecision.AnyLayout = "fp8", recipe, either
+		for _, line := range New(j, g).Memory(l, x).Stages[0].Ledger {
+			if line.ID == "low_precision_weights" {
+				bytes += line.Bytes
+			}
+		}
+		return bytes
+	}
+	for _, recipe := range []string{"tensorwise", "delayed"} {
+		if two, one := copies(recipe, false), copies(recipe, true); one == 0 || two != 2*one {
+			t.Errorf("%s: %v, and %v in any layout", recipe, two, one)
+		}
+	}
+	if two, same := copies("blockwise", false), copies("blockwise", true); two == 0 || two != same {
+		t.Errorf("blockwise: %v, and %v in any layout", two, same)
 	}
 }

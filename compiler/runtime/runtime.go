@@ -300,6 +300,9 @@ type LowPrecision struct {
 	// QuantisesWeights says that each pass of a micro-batch turns weights into the
 	// job's type anew, where others keep them in it for a step.
 	QuantisesWeights bool
+	// AnyLayout says that GEMMs of precision fp8 with scales of whole tensors read a
+	// weight in either layout, so that no transpose of it is kept.
+	AnyLayout bool
 	// CopiesMoments says that an optimizer step copies states in bf16 to fp32, as it
 	// does with those in 8 bits or fp16 anyway.
 	CopiesMoments bool
