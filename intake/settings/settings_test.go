@@ -674,3 +674,44 @@ func TestSaysNothing(t *testing.T) {
 		t.Errorf("steps: %d", d.Int("training.steps"))
 	}
 }
+
+// TestCut: TorchTitan cuts a pipeline by itself where no list of modules does, and the job has
+// the stages that its code makes of the keys.
+func TestCut(t *testing.T) {
+	const file = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nsteps = 9\n[parallelism]\npipeline_parallel_degree = 2\n"
+	const order, each, first, last = "pipeline_parallel_schedule = ", "pipeline_parallel_layers_per_stage = ", "pipeline_parallel_first_stage_less_layers = ", "pipeline_parallel_last_stage_less_layers = "
+	for _, c := range []struct{ keys, want string }{
+		{"", "1f1b 1 [16 16]"},
+		{order + "\"Interleaved1F1B\"\n", "interleaved_1f1b 2 [8 9 8 7]"},
+		{order + "\"interleaved1f1b\"\n" + each + "4\n" + first + "0\n" + last + "0\n", "interleaved_1f1b 4 [4 4 4 4 4 4 4 4]"},
+		{order + "\"ZBVZeroBubble\"\n", "<nil> 2 [8 9 8 7]"},
+		{order + "\"Interleaved1F1B\"\n" + each + "7\n", "interleaved_1f1b <nil> <nil>"}, // 5 stages, which TorchTitan refuses
+		{order + "\"GPipe\"\n" + last + "3\n", "gpipe 1 [17 15]"},
+		{first + "4\nmodule_fqns_per_model_part = [[\"layers.0\"], [\"layers.1\"]]\n", "1f1b <nil> [1 1]"},
+		{"pipeline_parallel_degree = 1\n" + each + "4\n", "<nil> <nil> <nil>"},
+	} {
+		keys := file + c.keys
+		if strings.HasPrefix(c.keys, "pipeline_parallel_degree") {
+			keys = strings.Replace(file, "pipeline_parallel_degree = 2\n", "", 1) + c.keys
+		}
+		o, err := TOML([]byte(keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "train.toml", "", o)
+		var got []string
+		for _, name := range []string{"pipeline_schedule", "virtual_pipeline", "stage_layers"} {
+			v, _ := d.Get("constraints.layout." + name)
+			got = append(got, fmt.Sprint(v.Value))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %s, want %s", c.keys, s, c.want)
+		}
+		for _, f := range d.Findings {
+			if f.To == "constraints.layout.stage_layers" && !d.Has(f.To) {
+				t.Errorf("%s: %+v, and the job does not say it", c.keys, f)
+			}
+		}
+	}
+}

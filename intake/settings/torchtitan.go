@@ -150,6 +150,7 @@ func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object, opti
 	if layers != nil {
 		r.completePrinted(layers)
 	}
+	r.pipeline()
 }
 
 func titanDialect(version string, printed bool) *dialect {
@@ -228,7 +229,7 @@ func stages(r *reading, k key, _ *rule) outcome {
 		layers = append(layers, n)
 	}
 	if len(layers) == 0 {
-		return left("equal parts")
+		return left("none")
 	}
 	r.d.Set("constraints.layout.stage_layers", layers, r.at(k))
 	return outcome{}
