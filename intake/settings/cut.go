@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/torchtitan"
@@ -23,6 +24,29 @@ func cut(r *reading, k key, _ *rule) outcome {
 		return left("none")
 	}
 	return outcome{to: stageLayers}
+}
+
+// rounds says of the batch of a rank that a step takes it several times: the pipeline runs
+// empty after each (trainer's gradient_accumulation_steps), and once a step in a job.
+func (r *reading) rounds() {
+	const global, local = "training.global_batch_size", "training.local_batch_size"
+	replicas := r.whole("parallelism.data_parallel_shard_degree") * r.whole("parallelism.data_parallel_replicate_degree")
+	if parts := r.whole("parallelism.pipeline_parallel_degree") * r.whole("parallelism.tensor_parallel_degree") * r.whole("parallelism.context_parallel_degree"); replicas <= 0 && parts > 0 {
+		replicas = r.d.Int("cluster.nodes") * r.d.Int("cluster.gpus_per_node") / parts
+	}
+	if r.whole("parallelism.pipeline_parallel_degree") <= 1 || r.whole(global) <= max(replicas, 1)*r.whole(local) || r.opened(global, local) {
+		return
+	}
+	times := "global_batch_size takes it several times where replicas are few enough"
+	if replicas > 0 {
+		times = fmt.Sprintf("global_batch_size takes it %d times", r.whole(global)/(replicas*r.whole(local)))
+	}
+	why := times + ", and the pipeline runs empty after each; a job has all micro-batches of a step in one pass"
+	if k := r.given[local]; r.has(local) {
+		r.d.Correct(r.at(k), local, draft.Unknown, "", why)
+	} else {
+		r.d.Find(draft.Finding{Place: r.at(r.given[global]), Name: local, Value: fmt.Sprint(r.whole(local)), Verdict: draft.Unknown, Why: "the release's default; " + why})
+	}
 }
 
 // pipeline settles schedule, chunks and layers of a pipeline as TorchTitan does where

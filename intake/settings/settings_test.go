@@ -715,3 +715,42 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// TestRounds: a batch of a rank that a step takes several times through a pipeline is named,
+// since a job has one pass.
+func TestRounds(t *testing.T) {
+	const file = "[training]\nsteps = 9\nglobal_batch_size = 64\n[parallelism]\npipeline_parallel_degree = 2\n"
+	for _, c := range []struct {
+		options string
+		nodes   int64
+		want    string
+	}{
+		{"--training.local_batch_size 4 --parallelism.data_parallel_shard_degree 4", 0, "takes it 4 times"},
+		{"--training.local_batch_size 2", 2, "takes it 4 times"},
+		{"--training.local_batch_size 4", 0, "takes it several times"},
+		{"", 1, "the release's default; global_batch_size takes it 2 times"},
+		{"--training.local_batch_size 16 --parallelism.data_parallel_shard_degree 4", 0, ""},
+		{"--training.local_batch_size 8", 2, ""},
+		{"--training.local_batch_size 2 --parallelism.pipeline_parallel_degree 1", 2, ""},
+	} {
+		o, err := TOML([]byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		if c.nodes > 0 {
+			d.Set("cluster.nodes", c.nodes, draft.Place{})
+			d.Set("cluster.gpus_per_node", int64(8), draft.Place{})
+		}
+		ReadTorchTitan(d, "train.toml", "", o, TitanOptions(words(c.options))...)
+		var got string
+		for _, f := range d.Findings {
+			if f.Name == "training.local_batch_size" && f.Verdict == draft.Unknown {
+				got += f.Why
+			}
+		}
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", c.options, got, c.want)
+		}
+	}
+}

@@ -151,6 +151,7 @@ func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object, opti
 		r.completePrinted(layers)
 	}
 	r.pipeline()
+	r.rounds()
 }
 
 func titanDialect(version string, printed bool) *dialect {
