@@ -87,17 +87,24 @@ func Loose(words []Word) (all []Word) {
 // --training.seq-len 10, --compile.enable, --compile.no-enable. nil where the command starts something else.
 func TitanOptions(words []Word) []Option {
 	table, _ := torchtitan.Tables(lastTOML)
+	renamed := rulesOf("torchtitan.jsonl")
+	entryOf := func(name string) (schema.Option, bool) {
+		if u := renamed.of(name); u != nil && u.Now != "" {
+			name = u.Now
+		}
+		return table.Lookup(name)
+	}
 	var all []Option
 	known := false
 	for _, o := range spelledOptions(words) {
 		name, values := strings.ReplaceAll(o.name, "-", "_"), o.values // tyro takes either
-		if section, _, dotted := strings.Cut(name, "."); !dotted || !table.Has(section) {
+		if !strings.Contains(name, ".") {
 			continue
 		}
 		k := key{path: name, at: o.at, open: o.open}
-		entry, ok := table.Lookup(name)
+		entry, ok := entryOf(name)
 		if negated := strings.Replace(name, ".no_", ".", 1); !ok && negated != name && len(values) == 0 {
-			if entry, ok = table.Lookup(negated); ok {
+			if entry, ok = entryOf(negated); ok {
 				k.path, values = negated, []string{"false"}
 			}
 		}
@@ -155,9 +162,7 @@ func numeral(text, otherwise string) any {
 func (r *reading) over(all []key, options []Option) []key {
 	for _, option := range options {
 		o := option.key
-		if u := r.rules.of(o.path); u != nil && u.Now != "" {
-			o.path = u.Now
-		}
+		o.path = r.renamed(o.path)
 		i := slices.IndexFunc(all, func(k key) bool { return k.path == o.path })
 		if i < 0 {
 			all = append(all, o)

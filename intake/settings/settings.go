@@ -88,16 +88,23 @@ func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
 			path = prefix + "." + m.Key
 		}
 		u := r.rules.of(path)
-		if u != nil && u.Now != "" {
-			r.earlier = r.earlier || strings.HasPrefix(u.Source, "torchtitan 0.1.0") || strings.HasPrefix(u.Source, "torchtitan commit")
-			path = u.Now
-		}
+		path = r.renamed(path)
 		if in, ok := m.Value.(tree.Object); ok && len(in) > 0 && (u == nil || !u.Whole) {
 			r.flatten(path, in, all)
 			continue
 		}
 		*all = append(*all, key{path: path, Node: m.Node})
 	}
+}
+
+// renamed is the later name of a key, and notes where it is of an earlier release.
+func (r *reading) renamed(path string) string {
+	u := r.rules.of(path)
+	if u == nil || u.Now == "" {
+		return path
+	}
+	r.earlier = r.earlier || strings.HasPrefix(u.Source, "torchtitan 0.1.0") || strings.HasPrefix(u.Source, "torchtitan commit")
+	return u.Now
 }
 
 func (r *reading) at(k key) draft.Place { return cmp.Or(k.at, draft.Place{File: r.file, Line: k.Line}) }

@@ -754,3 +754,45 @@ func TestRounds(t *testing.T) {
 		}
 	}
 }
+
+// TestSaidOnTheCommandLine: an option means the same on TorchTitan's command line as in its
+// file, by its name of an earlier release, too, and one that no release has is named.
+func TestSaidOnTheCommandLine(t *testing.T) {
+	const file = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nsteps = 9\n[metrics]\nlog_freq = 5\n"
+	for options, more := range map[string]string{
+		"--training.batch_size 3":                                "[training]\nbatch_size = 3\n",
+		"--experimental.pipeline_parallel_degree=2":              "[experimental]\npipeline_parallel_degree = 2\n",
+		"--float8.enable_float8_linear":                          "[float8]\nenable_float8_linear = true\n",
+		"--float8.filter_fqns output,norm --training.no_compile": "[float8]\nfilter_fqns = [\"output\", \"norm\"]\n[training]\ncompile = false\n",
+		"--lora.rank 8":                                          "[lora]\nrank = 8\n",
+	} {
+		read := func(text, options string) string {
+			o, err := TOML([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := draft.New()
+			ReadTorchTitan(d, "train.toml", "", o, TitanOptions(words("train.py --metrics.log_freq 5 "+options))...)
+			var b strings.Builder
+			for _, path := range d.Paths() {
+				v, _ := d.Get(path)
+				fmt.Fprintln(&b, path, v.Value)
+			}
+			for _, f := range d.Findings {
+				if f.Verdict == draft.Unknown {
+					fmt.Fprintln(&b, f.Name, f.Why)
+				}
+			}
+			return b.String()
+		}
+		text := file + more
+		if rest, ok := strings.CutPrefix(more, "[training]\n"); ok {
+			text = strings.Replace(file, "[metrics]", rest+"[metrics]", 1)
+		} else if one, two, ok := strings.Cut(more, "[training]\n"); ok {
+			text = strings.Replace(file, "[metrics]", two+"[metrics]", 1) + one
+		}
+		if got, want := read(file, options), read(text, ""); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", options, got, want)
+		}
+	}
+}
