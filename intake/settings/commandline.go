@@ -158,7 +158,7 @@ func numeral(text, otherwise string) any {
 }
 
 // over lays options of the command line over the keys of a configuration: of an
-// option that stands twice the last value counts, and lists are joined.
+// option that stands twice the last counts.
 func (r *reading) over(all []key, options []Option) []key {
 	for _, option := range options {
 		o := option.key
@@ -168,14 +168,11 @@ func (r *reading) over(all []key, options []Option) []key {
 			all = append(all, o)
 			continue
 		}
-		if before := all[i]; before.at != (draft.Place{}) {
-			if list, ok := before.Value.([]tree.Node); ok {
-				more, _ := o.Value.([]tree.Node)
-				o.Value, o.open = append(slices.Clip(list), more...), o.open || before.open
-			}
-		} else {
-			r.d.Find(draft.Finding{Place: r.at(before), Name: before.path, Value: shortened(before.written()), Verdict: draft.Left, Why: "the command line says it, which counts before the file"})
+		why := "the command line says it, which counts before the file"
+		if all[i].at != (draft.Place{}) {
+			why = "the command line says it again, and the last counts"
 		}
+		r.d.Find(draft.Finding{Place: r.at(all[i]), Name: all[i].path, Value: shortened(all[i].written()), Verdict: draft.Left, Why: why})
 		all[i] = o
 	}
 	return all

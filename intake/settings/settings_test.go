@@ -756,15 +756,17 @@ func TestRounds(t *testing.T) {
 }
 
 // TestSaidOnTheCommandLine: an option means the same on TorchTitan's command line as in its
-// file, by its name of an earlier release, too, and one that no release has is named.
+// file, by its name of an earlier release, too; the last of several counts; one that no
+// release has is named.
 func TestSaidOnTheCommandLine(t *testing.T) {
-	const file = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nsteps = 9\n[metrics]\nlog_freq = 5\n"
+	const file = "model.name = \"llama3\"\nmodel.flavor = \"8B\"\nmetrics.log_freq = 5\n"
 	for options, more := range map[string]string{
-		"--training.batch_size 3":                                "[training]\nbatch_size = 3\n",
-		"--experimental.pipeline_parallel_degree=2":              "[experimental]\npipeline_parallel_degree = 2\n",
-		"--float8.enable_float8_linear":                          "[float8]\nenable_float8_linear = true\n",
-		"--float8.filter_fqns output,norm --training.no_compile": "[float8]\nfilter_fqns = [\"output\", \"norm\"]\n[training]\ncompile = false\n",
-		"--lora.rank 8":                                          "[lora]\nrank = 8\n",
+		"--training.batch_size 3":                                "training.batch_size = 3",
+		"--experimental.pipeline_parallel_degree=2":              "experimental.pipeline_parallel_degree = 2",
+		"--float8.enable_float8_linear":                          "float8.enable_float8_linear = true",
+		"--float8.filter_fqns output,norm --training.no_compile": "float8.filter_fqns = [\"output\", \"norm\"]\ntraining.compile = false",
+		"--lora.rank 8":                                          "lora.rank = 8",
+		"--training.steps 3 --compile.components model --compile.components=loss --training.steps=4": "training.steps = 4\ncompile.components = [\"loss\"]",
 	} {
 		read := func(text, options string) string {
 			o, err := TOML([]byte(text))
@@ -785,13 +787,7 @@ func TestSaidOnTheCommandLine(t *testing.T) {
 			}
 			return b.String()
 		}
-		text := file + more
-		if rest, ok := strings.CutPrefix(more, "[training]\n"); ok {
-			text = strings.Replace(file, "[metrics]", rest+"[metrics]", 1)
-		} else if one, two, ok := strings.Cut(more, "[training]\n"); ok {
-			text = strings.Replace(file, "[metrics]", two+"[metrics]", 1) + one
-		}
-		if got, want := read(file, options), read(text, ""); got != want {
+		if got, want := read(file+"training.seq_len = 2048\n", options), read(file+more+"\ntraining.seq_len = 2048\n", ""); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", options, got, want)
 		}
 	}
