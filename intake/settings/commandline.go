@@ -151,7 +151,11 @@ func numeral(text, otherwise string) any {
 			return number
 		}
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err == nil && math.IsInf(f, 1):
+		return infinite
+	case err == nil && !math.IsInf(f, 0) && !math.IsNaN(f):
 		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 	}
 	return otherwise

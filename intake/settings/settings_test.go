@@ -765,6 +765,7 @@ func TestSaidOnTheCommandLine(t *testing.T) {
 		"--experimental.pipeline_parallel_degree=2":              "experimental.pipeline_parallel_degree = 2",
 		"--float8.enable_float8_linear":                          "float8.enable_float8_linear = true",
 		"--float8.filter_fqns output,norm --training.no_compile": "float8.filter_fqns = [\"output\", \"norm\"]\ntraining.compile = false",
+		"--training.max_norm inf":                                "training.max_norm = inf",
 		"--lora.rank 8":                                          "lora.rank = 8",
 		"--training.steps 3 --compile.components model --compile.components=loss --training.steps=4": "training.steps = 4\ncompile.components = [\"loss\"]",
 	} {
