@@ -380,9 +380,9 @@ func (in *intake) missing() string {
 				switch {
 				case isConfigured(w):
 					framework = "TorchTitan"
-				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || name == "--deepspeed_config_file":
+				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || strings.ReplaceAll(name, "-", "_") == "__deepspeed_config_file":
 					framework = "DeepSpeed"
-				case name == "--config_file" && i > 1 && c.Words[i-1].Text == "launch":
+				case strings.ReplaceAll(name, "-", "_") == "__config_file" && settings.AccelerateLaunch(commandLine(f.Name, c)[:i]) >= 0:
 					framework = "accelerate"
 				}
 				if framework != "" && slices.ContainsFunc(e.script.Documents, func(d shell.Document) bool { return d.Path.Text == value }) {

@@ -65,11 +65,11 @@ const block = "deepspeed_config."
 // AccelerateOptions are the options of accelerate launch among the words of a command that
 // its file may say, too; whole is that they start DeepSpeed and name no file.
 func AccelerateOptions(words []Word) (all []Option, whole bool) {
-	start := slices.IndexFunc(words, func(w Word) bool { return path.Base(w.Text) == "accelerate" }) + 1
-	if start == 0 || start == len(words) || words[start].Text != "launch" {
+	launch := AccelerateLaunch(words)
+	if launch < 0 {
 		return nil, false
 	}
-	words = words[start:]
+	words = words[launch+1:]
 	if program := slices.IndexFunc(words, func(w Word) bool { return strings.HasSuffix(w.Text, ".py") || w.Text == "-m" || w.Text == "--module" }); program > 0 {
 		words = words[:program]
 	}
@@ -88,6 +88,18 @@ func AccelerateOptions(words []Word) (all []Option, whole bool) {
 		all = append(all, Option{k})
 	}
 	return all, whole && !named
+}
+
+// AccelerateLaunch is the place of the last word that names accelerate's launcher, behind which its
+// options stand; -1 where the words do not start it. It has a command of its own, too.
+func AccelerateLaunch(words []Word) int {
+	for i, w := range words {
+		if path.Base(w.Text) == "accelerate-launch" || w.Text == "accelerate.commands.launch" ||
+			w.Text == "launch" && i > 0 && path.Base(words[i-1].Text) == "accelerate" {
+			return i
+		}
+	}
+	return -1
 }
 
 // processes sets nodes and GPUs by the processes of all machines, one for each GPU.

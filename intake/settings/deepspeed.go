@@ -246,18 +246,21 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 		name, _, _ := strings.Cut(w, "=")
 		return name == "--deepspeed" || name == "--deepspeed_config"
 	})
-	start, script := -1, false
+	start, script, accelerate := -1, false, AccelerateLaunch(command)
 	var unknown []string
 	var machines, ranks int64
 	var at draft.Place
 	for i, w := range words {
 		if start < 0 {
-			if engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
+			if engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || i == accelerate {
 				start = i
 			}
 			continue
 		}
 		name, value, joined := strings.Cut(w, "=")
+		if accelerate >= 0 && !script && strings.HasPrefix(name, "--") {
+			name = "--" + strings.ReplaceAll(name[2:], "-", "_") // it takes either
+		}
 		apart := !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--")
 		if apart {
 			value = words[i+1]
