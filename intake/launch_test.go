@@ -677,6 +677,19 @@ func TestAccelerate(t *testing.T) {
 	if _, diags := Import([]File{{Name: "a.yaml", Content: []byte(strings.Replace(file+own, "DEEPSPEED", "FSDP", 1))}}, Options{}); !diags.HasErrors() {
 		t.Error("a configuration of another engine is read")
 	}
+	r, diags := Import([]File{{Name: "run.sh", Content: []byte("accelerate launch --use_deepspeed --num_processes 8 --zero_stage 3 --dynamo_backend inductor --fp8-format E4M3 --dynamo_mode=default --main_process_port 2 sft.py\n")}}, Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	var named []string
+	for _, f := range r.Findings {
+		if f.Verdict == draft.Unknown {
+			named = append(named, f.Name+" "+f.Value)
+		}
+	}
+	if got, want := strings.Join(named, ", "), "--dynamo_backend inductor, --fp8_format E4M3, --dynamo_mode default"; got != want {
+		t.Errorf("of a compiler and another engine %q is named, want %q", got, want)
+	}
 }
 
 // TestTrialWithoutData: of data that a run alone knows the report does not say that

@@ -79,8 +79,8 @@ func AccelerateOptions(words []Word) (all []Option, whole bool) {
 		whole, named = whole || name == "use_deepspeed", named || strings.HasSuffix(name, "config_file")
 		if known[block+name] != nil {
 			name = block + name
-		} else if name != "mixed_precision" {
-			continue
+		} else if u := known[name]; name != "mixed_precision" && (u == nil || u.Refused == "") {
+			continue // how processes are started
 		}
 		k := key{path: name, at: o.at, open: o.open}
 		text := strings.Join(o.values, " ")
