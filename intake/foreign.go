@@ -187,7 +187,7 @@ func (in *intake) trainerOptions(f File) []settings.Option {
 			if named < 0 {
 				continue
 			}
-			program := slices.IndexFunc(words, func(w settings.Word) bool { return strings.HasSuffix(w.Text, ".py") })
+			program := settings.Program(words)
 			if program < 0 {
 				program = named
 			}

@@ -490,13 +490,12 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 		in.launch, in.heard = settings.DeepSpeedKind, true
 		settings.ReadAccelerate(in.d, file, cmp.Or(in.o.Version, in.own), nil, alone, options...)
 	}
-	isProgram := func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }
 	var read []shell.Word // the program of the launch that is read, with its options
 	for _, c := range s.Commands {
 		if idle(c) != "" {
 			continue
 		}
-		program := c.Words[max(slices.IndexFunc(c.Words, isProgram), 0):]
+		program := c.Words[max(settings.Program(commandLine(file, c)), 0):]
 		if err := settings.TrainsOther(commandLine(file, c)); err != nil && read == nil && !in.trained {
 			return err
 		}

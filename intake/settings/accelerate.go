@@ -70,7 +70,7 @@ func AccelerateOptions(words []Word) (all []Option, whole bool) {
 		return nil, false
 	}
 	words = words[launch+1:]
-	if program := slices.IndexFunc(words, func(w Word) bool { return strings.HasSuffix(w.Text, ".py") || w.Text == "-m" || w.Text == "--module" }); program > 0 {
+	if program := Program(words); program > 0 {
 		words = words[:program]
 	}
 	known, named := rulesOf("accelerate.jsonl"), false

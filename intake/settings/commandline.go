@@ -23,6 +23,21 @@ type Word struct {
 // Option is an option of a command line, which counts before a configuration.
 type Option struct{ key key }
 
+// launchers are modules of Python that start a program.
+var launchers = []string{"torch.distributed.run", "torch.distributed.launch", "deepspeed", "deepspeed.launcher.runner", "accelerate.commands.launch"}
+
+// Program is the place of the program that a command starts: a file of Python or a module
+// behind -m or --module; -1 where there is none.
+func Program(words []Word) int {
+	for i, w := range words {
+		if strings.HasSuffix(w.Text, ".py") || i > 0 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") &&
+			!strings.HasPrefix(w.Text, "-") && !slices.Contains(launchers, w.Text) {
+			return i
+		}
+	}
+	return -1
+}
+
 // spelledOption is an option among words.
 type spelledOption struct {
 	name   string   // without its dashes

@@ -246,7 +246,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 		name, _, _ := strings.Cut(w, "=")
 		return name == "--deepspeed" || name == "--deepspeed_config"
 	})
-	start, script, accelerate := -1, false, AccelerateLaunch(command)
+	start, script, accelerate, program := -1, false, AccelerateLaunch(command), Program(command)
 	var unknown []string
 	var machines, ranks int64
 	var at draft.Place
@@ -297,7 +297,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 			machines, at = n, places[i]
 		case !script && name == "--num_processes" && err == nil && n > 0:
 			ranks, at = n, places[i]
-		case strings.HasSuffix(w, ".py"):
+		case i == program:
 			script = true
 		case !strings.HasPrefix(w, "-") || isNumber(w):
 		case name == "--num_nodes" && err == nil && n > 0:

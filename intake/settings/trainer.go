@@ -27,7 +27,7 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 
 // startsTrainer are the options of such a command; nil for another one.
 func startsTrainer(words []Word) []Option {
-	script := slices.IndexFunc(words, func(w Word) bool { return strings.HasSuffix(w.Text, ".py") })
+	script := Program(words)
 	if script < 0 {
 		return nil
 	}
