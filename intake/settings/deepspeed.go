@@ -204,6 +204,21 @@ func betas(r *reading, k key, _ *rule) outcome {
 	return outcome{to: "training.optimizer.beta1, beta2"}
 }
 
+// cased reads an optimizer, whose name counts in any case where it is one of DeepSpeed's own,
+// and as it stands where torch has it.
+func cased(r *reading, k key, u *rule) outcome {
+	v, ok := u.Values[strings.ToLower(k.Text())]
+	if !ok {
+		v, ok = u.Values[k.Text()]
+	}
+	if !ok {
+		r.label(k, u.Argument, k.Text())
+		return unknown("no value of " + u.Argument)
+	}
+	r.d.Set(u.Argument, v, r.at(k))
+	return outcome{to: u.Argument}
+}
+
 // adamMode reads whether weight decay is apart from the gradient.
 func adamMode(r *reading, k key, _ *rule) outcome {
 	if on, ok := k.Truth(); ok && !on {

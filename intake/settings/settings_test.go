@@ -197,6 +197,27 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestOptimizerCase: the case of a name counts for the optimizers that torch has alone.
+func TestOptimizerCase(t *testing.T) {
+	for name, want := range map[string]string{"AdamW": "adamw", "Adam": "adamw", "adam": "adamw", "ADAMW": "adamw", "muon": "muon", "SGD": "sgd", "sgd": "sgd, not understood", "lamb": "lamb, not understood"} {
+		n, err := tree.JSON([]byte(`{"train_batch_size": 8, "optimizer": {"type": "` + name + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "ds.json", "", n.Object())
+		got := d.Text("training.optimizer")
+		for _, f := range d.Findings {
+			if f.Name == "optimizer.type" && f.Verdict == draft.Unknown {
+				got += ", not understood"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // TestDeepSpeedDefaults: what a configuration leaves out is as the release has it, which is
 // another run than the language's defaults.
 func TestDeepSpeedDefaults(t *testing.T) {
