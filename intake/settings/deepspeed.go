@@ -64,10 +64,15 @@ func (r *reading) unsaidOfZeRO() {
 		{"zero_optimization.offload_optimizer.device", "execution.offload.optimizer", false},
 		{"zero_optimization.offload_param.device", "execution.offload.parameters", false},
 	} {
-		if r.given[o.key].Value != "auto" {
+		if r.given[o.key].Value != "auto" && !r.unread(o.key) {
 			r.d.Default(o.path, o.value, draft.Place{})
 		}
 	}
+}
+
+// unread reports a key that says something that is not understood.
+func (r *reading) unread(path string) bool {
+	return slices.ContainsFunc(r.d.Findings, func(f draft.Finding) bool { return f.Name == path && f.Verdict == draft.Unknown })
 }
 
 // unsaidOfOptimizer gives the release's defaults where a configuration says nothing of

@@ -197,6 +197,32 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestNotUnderstoodPinsNothing: a stage or a device that is not understood is not pinned to
+// what DeepSpeed does where nothing says it.
+func TestNotUnderstoodPinsNothing(t *testing.T) {
+	for zero, want := range map[string]string{
+		`"stage": 3, "offload_optimizer": {"device": "nvme"}, "offload_param": {"device": "none"}`: "3 <nil> false",
+		`"stage": 3, "offload_param": {"device": "nvme"}`:                                          "3 false <nil>",
+		`"stage": "three", "offload_optimizer": {"device": "cpu"}`:                                 "<nil> true false",
+		`"overlap_comm": true`: "0 false false",
+	} {
+		n, err := tree.JSON([]byte(`{"train_batch_size": 8, "zero_optimization": {` + zero + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "ds.json", "", n.Object())
+		var got []string
+		for _, path := range []string{"constraints.layout.zero_stage", "execution.offload.optimizer", "execution.offload.parameters"} {
+			v, _ := d.Get(path)
+			got = append(got, fmt.Sprint(v.Value))
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", zero, s, want)
+		}
+	}
+}
+
 // TestOptimizerCase: the case of a name counts for the optimizers that torch has alone.
 func TestOptimizerCase(t *testing.T) {
 	for name, want := range map[string]string{"AdamW": "adamw", "Adam": "adamw", "adam": "adamw", "ADAMW": "adamw", "muon": "muon", "SGD": "sgd", "sgd": "sgd, not understood", "lamb": "lamb, not understood"} {
