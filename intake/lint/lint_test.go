@@ -189,6 +189,37 @@ func TestSubstitution(t *testing.T) {
 	}
 }
 
+// TestBiasedExperts: experts with biases are told where the releases assert that they have
+// none, and nowhere else.
+func TestBiasedExperts(t *testing.T) {
+	const launch = "#!/bin/bash\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --sequence-parallel --num-experts 8 "
+	for options, want := range map[string]string{
+		"--tensor-model-parallel-size 2":                                                                  "over 2 tensor ranks, as the other layers",
+		"--tensor-model-parallel-size 4 --expert-tensor-parallel-size 2":                                  "over 2 tensor ranks:",
+		"--tensor-model-parallel-size 2 --expert-tensor-parallel-size 1 --moe-grouped-gemm":               "in groups",
+		"--tensor-model-parallel-size 1 --moe-shared-expert-intermediate-size 1024":                       "beside shared experts",
+		"--tensor-model-parallel-size 2 --expert-tensor-parallel-size 1":                                  "",
+		"--tensor-model-parallel-size 2 --expert-tensor-parallel-size $ETP":                               "",
+		"--tensor-model-parallel-size 2 --disable-bias-linear --moe-grouped-gemm":                         "",
+		"--tensor-model-parallel-size 2 $MORE":                                                            "",
+		"--tensor-model-parallel-size 1 --moe-grouped-gemm --no-bias-dropout-fusion":                      "",
+		"--tensor-model-parallel-size 1 --moe-grouped-gemm --transformer-impl local":                      "",
+		"--tensor-model-parallel-size 1 --moe-grouped-gemm --spec my.spec of":                             "",
+		"--tensor-model-parallel-size 2 --use-checkpoint-args":                                            "",
+		"--tensor-model-parallel-size 2 --expert-tensor-parallel-size 1 --moe-grouped-gemm --frobnicates": "",
+	} {
+		got := ""
+		for _, d := range Check("a.sh", []byte(launch+options+"\n"), Options{}) {
+			if d.ID == Contradiction {
+				got += d.Detail
+			}
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", options, got, want)
+		}
+	}
+}
+
 // TestExpertBiases: biases of experts are told where Megatron-core's own layers have them
 // and tensor ranks hold different experts, and nowhere else.
 func TestExpertBiases(t *testing.T) {
@@ -206,6 +237,7 @@ func TestExpertBiases(t *testing.T) {
 		strings.Replace(wrong, "--expert-tensor-parallel-size 1", "", 1) + "local ": 0,
 	} {
 		found := Check("run.sh", []byte(launch+options+"\n"), Options{})
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.ID == Contradiction }) // TestBiasedExperts
 		if len(found) != want || want > 0 && found[0].ID != ExpertBiases {
 			t.Errorf("%s: found:\n%s", options, spell(found))
 		}

@@ -43,6 +43,7 @@ func (s *script) megatron(l *launch) {
 	s.lateExit(a)
 	s.expertGradients(a)
 	s.expertBiases(a)
+	s.biasedExperts(a)
 	s.tiedPredictions(a)
 }
 
