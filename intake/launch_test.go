@@ -975,7 +975,7 @@ func TestTrainerFile(t *testing.T) {
 // TestModules: a program that is a module starts the run that it starts as a file.
 func TestModules(t *testing.T) {
 	const ds = `{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}`
-	const options = " --output_dir o --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --learning_rate 2e-5 --max_steps 9 --bf16 True --odd 1 --deepspeed ds.json\n"
+	const options = " --kind /x/deepspeed --output_dir o --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --learning_rate 2e-5 --max_steps 9 --bf16 True --odd 1 --deepspeed ds.json\n"
 	read := func(command string) string {
 		r, diags := Import([]File{{Name: "ds.json", Content: []byte(ds)}, {Name: "run.sh", Content: []byte(command)}}, Options{Cluster: "dgx_h100"})
 		if diags.HasErrors() {
@@ -989,10 +989,12 @@ func TestModules(t *testing.T) {
 		return string(r.Job)
 	}
 	for module, file := range map[string]string{
-		"torchrun --nnodes 2 --nproc_per_node 8 -m my.sft":                              "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",
-		"python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --module my.sft": "python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 my/sft.py",
-		"deepspeed --num_nodes 2 --num_gpus 8 --module my.sft":                          "deepspeed --num_nodes 2 --num_gpus 8 my/sft.py",
-		"accelerate launch --num_machines 2 --num_processes 16 --module my.sft":         "accelerate launch --num_machines 2 --num_processes 16 my/sft.py",
+		"torchrun --nnodes 2 --nproc_per_node 8 -m my.sft":                                  "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",
+		"python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --module my.sft":     "python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 my/sft.py",
+		"python wrap.py --gpus 8 -- torchrun --nnodes 2 --nproc_per_node 8 -m my.sft":       "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",
+		"python wrap.py -- accelerate launch --num_machines 2 --num_processes 16 my/sft.py": "accelerate launch --num_machines 2 --num_processes 16 my/sft.py",
+		"deepspeed --num_nodes 2 --num_gpus 8 --module my.sft":                              "deepspeed --num_nodes 2 --num_gpus 8 my/sft.py",
+		"accelerate launch --num_machines 2 --num_processes 16 --module my.sft":             "accelerate launch --num_machines 2 --num_processes 16 my/sft.py",
 	} {
 		if got, want := read(module+options), read(file+options); got != want {
 			t.Errorf("%s:\n%s\nas a file:\n%s", module, got, want)

@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,19 +24,29 @@ type Word struct {
 // Option is an option of a command line, which counts before a configuration.
 type Option struct{ key key }
 
-// launchers are modules of Python that start a program.
-var launchers = []string{"torch.distributed.run", "torch.distributed.launch", "deepspeed", "deepspeed.launcher.runner", "accelerate.commands.launch"}
+// launchers are programs and modules of Python that start a program.
+var launchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "deepspeed.launcher.runner", "accelerate-launch", "accelerate.commands.launch"}
 
-// Program is the place of the program that a command starts: a file of Python or a module
-// behind -m or --module; -1 where there is none.
+// Program is the place of the program that a command starts, behind its launcher where it has
+// one: a file of Python or a module behind -m or --module; -1 where there is none.
 func Program(words []Word) int {
-	for i, w := range words {
-		if strings.HasSuffix(w.Text, ".py") || i > 0 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") &&
-			!strings.HasPrefix(w.Text, "-") && !slices.Contains(launchers, w.Text) {
+	isProgram := func(i int) bool {
+		return strings.HasSuffix(words[i].Text, ".py") || i > 0 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") &&
+			!strings.HasPrefix(words[i].Text, "-") && !slices.Contains(launchers, words[i].Text)
+	}
+	launcher := AccelerateLaunch(words)
+	if launcher < 0 {
+		launcher = slices.IndexFunc(words, func(w Word) bool { return slices.Contains(launchers, path.Base(w.Text)) })
+	}
+	first := -1
+	for i := range words {
+		if isProgram(i) && i > launcher {
 			return i
+		} else if isProgram(i) && first < 0 {
+			first = i
 		}
 	}
-	return -1
+	return first // what looks like a launcher is an option's value
 }
 
 // spelledOption is an option among words.
