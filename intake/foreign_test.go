@@ -19,6 +19,8 @@ func TestForeign(t *testing.T) {
 		{"gpt.yaml", "trainer:\n  num_nodes: 4\nmodel:\n  tensor_model_parallel_size: 4\n", "a configuration of NeMo 1"},
 		{"sft.yaml", "model_name_or_path: /m\nfinetuning_type: full\ncutoff_len: 2048\n", "a configuration of LLaMA-Factory"},
 		{"sft.yaml", "model_name_or_path: /m\nmax_length: 2048\n", "a configuration of TRL"},
+		{"chat.yaml", "model_name_or_path: /m\ntemplate: qwen\ninfer_backend: vllm\n", "a configuration of LLaMA-Factory, which exports, serves or evaluates a model: a job is for training"},
+		{"merge.yaml", "model_name_or_path: /m\nfinetuning_type: lora\nexport_dir: o\n", "a configuration of LLaMA-Factory, which exports"},
 		{"fft.yml", "base_model: /m\nsequence_len: 8192\n", "a configuration of axolotl"},
 		{"gpt.yaml", "trainer:\n  num_nodes: 4\nexp_manager:\n  checkpoint_callback_params:\n    model_parallel_size: 4\n", "a configuration of NeMo 1"},
 		{"exp.yaml", "modules:\n  pre_trainer:\n    framework: megatron\n", "a configuration of Primus"},
