@@ -58,7 +58,7 @@ func strange(f File) string {
 	case ".yaml", ".yml":
 		n, err := tree.YAML(f.Content)
 		if err != nil {
-			return fmt.Sprintf("It is no YAML: %v. ", err)
+			return fmt.Sprintf("It is no YAML that ndc reads: %v. ", err)
 		}
 		has = func(p foreign) bool {
 			for _, key := range p.Keys {

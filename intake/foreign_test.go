@@ -30,6 +30,7 @@ func TestForeign(t *testing.T) {
 		{"fsdp.yaml", "distributed_type: FSDP\nnum_processes: 8\n", "configurations for DeepSpeed"},
 		{"run.sh", "composer train/train.py mpt-7b.yaml", "it starts LLM Foundry"},
 		{"x.yaml", "a: [\n", "It is no YAML"},
+		{"x.yaml", "a: &b 1\nc: *b\n", "It is no YAML that ndc reads: line 2: aliases are not read"},
 		{"x.yaml", "some: thing\n", "It is none of"},
 		{"eval.yaml", "model:\n  model_parallel_size: 4\n", "It is none of"},
 		{"run.sh", "torchrun /opt/scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=4", "On line 1 it starts Megatron-Bridge"},
