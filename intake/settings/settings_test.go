@@ -840,3 +840,20 @@ func TestSaidOnTheCommandLine(t *testing.T) {
 		}
 	}
 }
+
+// TestOffloadOfTorchTitan: parameters in host memory have gradients and optimizer there.
+func TestOffloadOfTorchTitan(t *testing.T) {
+	for on, want := range map[string]string{"true": "true true", "false": "false <nil>"} {
+		o, err := TOML([]byte("[metrics]\nlog_freq = 5\n[training]\nenable_cpu_offload = " + on + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "train.toml", "", o)
+		parameters, _ := d.Get("execution.offload.parameters")
+		optimizer, _ := d.Get("execution.offload.optimizer")
+		if got := fmt.Sprint(parameters.Value, " ", optimizer.Value); got != want {
+			t.Errorf("%s: %s, want %s", on, got, want)
+		}
+	}
+}

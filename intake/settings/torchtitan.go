@@ -464,6 +464,9 @@ func (r *reading) completeTitan() {
 	if !r.opened("activation_checkpoint.mode") {
 		d.Default(layout+"recompute", "selective", draft.Place{})
 	}
+	if d.Bool("execution.offload.parameters") { // and with them what is kept of each
+		r.set("execution.offload.optimizer", true)
+	}
 	r.everySecond(layout)
 	r.logging()
 	r.unsaid()
