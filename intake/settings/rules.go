@@ -78,7 +78,7 @@ func rulesOf(name string) rules {
 func calls() map[string]func(*reading, key, *rule) outcome {
 	return map[string]func(*reading, key, *rule) outcome{
 		"later": later, "off": off, "norm": norm, "shard": shard, "schedule": schedule, "stages": stages, "selective": selective, "converters": converters, "mixed": mixed, "grouped": grouped,
-		"cut": cut, "flavor": flavor, "imported": imported, "tensorboard": tensorboard, "traced": traced,
+		"cut": cut, "filtered": filtered, "flavor": flavor, "imported": imported, "tensorboard": tensorboard, "traced": traced,
 		"betas": betas, "cosine_floor": cosineFloor, "zero": zero, "adam_mode": adamMode, "cased": cased, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,
 		"agrees": agrees, "present": present, "counted": counted, "family": architecture, "window": window, "balance": balance, "initial": initial,

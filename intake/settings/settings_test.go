@@ -857,3 +857,30 @@ func TestOffloadOfTorchTitan(t *testing.T) {
 		}
 	}
 }
+
+// TestFiltered: layers that a converter leaves as they are are passed on with it alone.
+func TestFiltered(t *testing.T) {
+	for text, want := range map[string]draft.Verdict{
+		"":                           draft.Left,
+		"[model]\nconverters = []\n": draft.Left,
+		"[model]\nconverters = [\"quantize.grouped_mm.float8\"]\n": draft.Left,
+		"[model]\nconverters = [\"quantize.linear.float8\"]\n":     draft.Passed,
+		"[model]\nconverters = [\"float8\"]\n":                     draft.Passed,
+		"[float8]\nenable_float8_linear = true\n":                  draft.Passed,
+	} {
+		o, err := TOML([]byte("[metrics]\nlog_freq = 5\n[training]\nsteps = 9\n[quantize.linear.float8]\nfilter_fqns = [\"output\"]\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "train.toml", "", o)
+		for _, f := range d.Findings {
+			if f.Name == "quantize.linear.float8.filter_fqns" && f.Verdict != want {
+				t.Errorf("%s: %+v, want %s", text, f, want)
+			}
+		}
+		if v, _ := d.Get("backend[\"torchtitan\"].extra_args"); (v.Value != nil) != (want == draft.Passed) {
+			t.Errorf("%s: extra_args %v", text, v.Value)
+		}
+	}
+}

@@ -317,6 +317,25 @@ func grouped(r *reading, k key, _ *rule) outcome {
 	return unknown("experts stay in bf16 here")
 }
 
+// filtered reads which linear layers a converter leaves as they are; without the converter
+// nothing reads it. It had a shorter name, and before that a switch of its own.
+func filtered(r *reading, k key, _ *rule) outcome {
+	converter := strings.TrimSuffix(k.path, ".filter_fqns")
+	short := converter[strings.LastIndexByte(converter, '.')+1:]
+	on, _ := r.given["model.converters"].Value.([]tree.Node)
+	acts := func(n tree.Node) bool { return n.Text() == converter || n.Text() == short }
+	if !slices.ContainsFunc(on, acts) && r.given["float8.enable_float8_linear"].Value != true && !r.opened("model.converters") {
+		return left("it acts with " + converter + " among model.converters alone, which is not there")
+	}
+	entry, _ := r.table.Lookup(k.path)
+	class, _ := r.classes.Of(entry)
+	if same(entry.Default, k.Node) {
+		return left("the default")
+	}
+	r.passed = append(r.passed, r.spell(k))
+	return outcome{verdict: draft.Passed, why: class.Why}
+}
+
 // ownModel and ownModule are what ndc's own configurations of TorchTitan call the
 // model, which the module registers.
 const (
