@@ -504,6 +504,7 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 			read = program
 			in.loose(settings.Loose(commandLine(file, c)))
 			in.processes(file, s, c)
+			settings.Batch(in.d, commandLine(file, c), in.trained)
 		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c), in.trained):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
 		}

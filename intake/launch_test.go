@@ -972,7 +972,8 @@ func TestTrainerFile(t *testing.T) {
 	}
 }
 
-// TestModules: a program that is a module starts the run that it starts as a file.
+// TestModules: a program that is a module starts the run that it starts as a file, and whatever
+// starts its processes.
 func TestModules(t *testing.T) {
 	const ds = `{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}`
 	const options = " --kind /x/deepspeed --output_dir o --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --learning_rate 2e-5 --max_steps 9 --bf16 True --odd 1 --deepspeed ds.json\n"
@@ -989,6 +990,8 @@ func TestModules(t *testing.T) {
 		return string(r.Job)
 	}
 	for module, file := range map[string]string{
+		"srun -N 2 --ntasks-per-node 8 python -u my/sft.py":                                 "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",
+		"mpirun -np 16 -N 8 python -m my.sft":                                               "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",
 		"torchrun --nnodes 2 --nproc_per_node 8 -m my.sft":                                  "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",
 		"python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --module my.sft":     "python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 my/sft.py",
 		"python wrap.py --gpus 8 -- torchrun --nnodes 2 --nproc_per_node 8 -m my.sft":       "torchrun --nnodes 2 --nproc_per_node 8 my/sft.py",

@@ -254,7 +254,7 @@ func device(r *reading, k key, u *rule) outcome {
 }
 
 // Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, of accelerate's
-// or, before a program with --deepspeed, of torchrun. It names what the training script
+// or, before a program with --deepspeed, of torchrun; such a program may have none. It names what the training script
 // alone understands, unless a file has its options (trained).
 func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	words, places := make([]string, len(command)), make([]draft.Place, len(command))
@@ -274,6 +274,8 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 		if start < 0 {
 			if engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || i == accelerate {
 				start = i
+			} else if engine && i == program { // by srun or mpirun, a process for each GPU
+				start, script = i, true
 			}
 			continue
 		}
@@ -337,10 +339,16 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	for _, path := range unknown {
 		d.Remove(path)
 	}
-	const layout = "constraints.layout."
-	replicas := d.Int("cluster.nodes") * d.Int("cluster.gpus_per_node")
-	if n := d.Int(layout+"micro_batch_size") * d.Int(layout+"micro_batches") * replicas; trainer && n > 0 && d.Int(layout+"tensor_parallel") <= 1 {
-		d.Default("training.global_batch_size", n, draft.Place{}) // every GPU is a replica of the Trainer's
-	}
+	Batch(d, command, trained)
 	return start >= 0 && script
+}
+
+// Batch says the global batch of a command that starts the Trainer, or one with options in a
+// file (trained), where it is known on how many GPUs: each is a replica.
+func Batch(d *draft.Draft, command []Word, trained bool) {
+	const layout = "constraints.layout."
+	n := d.Int(layout+"micro_batch_size") * d.Int(layout+"micro_batches") * d.Int("cluster.nodes") * d.Int("cluster.gpus_per_node")
+	if n > 0 && d.Int(layout+"tensor_parallel") <= 1 && (trained || startsTrainer(command) != nil) {
+		d.Default("training.global_batch_size", n, draft.Place{})
+	}
 }
