@@ -884,3 +884,27 @@ func TestFiltered(t *testing.T) {
 		}
 	}
 }
+
+// TestTruths: a switch of the Trainer takes the words that HfArgumentParser takes; other
+// options keep their numbers.
+func TestTruths(t *testing.T) {
+	const launch = "torchrun --nnodes 1 --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 1 --gradient_accumulation_steps 1 --bf16 "
+	for word, want := range map[string]string{"True": "bf16 full 1", "yes": "bf16 full 1", "1": "bf16 full 1", "Y": "bf16 full 1", "no": "<nil> none 1", "0": "<nil> none 1", "maybe": "<nil> <nil> 1"} {
+		d := draft.New()
+		Launcher(d, "run.sh", words(launch+word+" --gradient_checkpointing "+word), false)
+		var got []string
+		for _, path := range []string{"training.precision", "constraints.layout.recompute", "constraints.layout.micro_batch_size"} {
+			v, _ := d.Get(path)
+			got = append(got, fmt.Sprint(v.Value))
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", word, s, want)
+		}
+	}
+	if err := TrainsOther(words("torchrun sft.py --deepspeed z.json --output_dir /o --use_lora no")); err != nil {
+		t.Error(err)
+	}
+	if err := TrainsOther(words("torchrun sft.py --deepspeed z.json --output_dir /o --use_lora 1")); err == nil {
+		t.Error("a launch that trains adapters is read")
+	}
+}

@@ -209,16 +209,24 @@ func (r *reading) ruling(name string, v draft.Verdict, to, why string) {
 	}
 }
 
+// truths are the words that HfArgumentParser takes for truth values (hf_argparser.py:
+// string_to_bool).
+var truths = map[string]bool{"yes": true, "true": true, "t": true, "y": true, "1": true, "no": false, "false": false, "f": false, "n": false, "0": false}
+
 // TrainerOptions are the options of a command as keys: --bf16 True, --bf16, --lr=1.
 func TrainerOptions(words []Word) []Option {
 	var all []Option
 	for _, o := range spelledOptions(words) {
-		kind := "float"
-		if len(o.values) == 1 && slices.Contains([]string{"true", "True", "false", "False"}, o.values[0]) {
-			kind = "bool"
-		}
 		k := key{path: strings.ReplaceAll(o.name, "-", "_"), at: o.at, open: o.open}
-		k.Value = spoken(schema.Option{Type: kind}, o.values)
+		text := strings.ToLower(strings.Join(o.values, " "))
+		on, isTruth := truths[text]
+		u := rulesOf("trainer.jsonl").of(k.path)
+		switched := u != nil && (u.Values["true"] != nil || slices.Contains(u.Only, "false"))
+		if isTruth && (switched || text == "true" || text == "false") {
+			k.Value = on
+		} else {
+			k.Value = spoken(schema.Option{Type: "float"}, o.values)
+		}
 		all = append(all, Option{k})
 	}
 	return all
