@@ -17,3 +17,14 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestTruths: words of YAML are truth values where PyYAML takes them for such.
+func TestTruths(t *testing.T) {
+	n, err := YAML([]byte("a: yes\nb: On\nc: \"no\"\nd: NO\ne: y\nf: true\ng: !!str no\nh: 'off'\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := n.String(), `{"a": true, "b": true, "c": "no", "d": false, "e": "y", "f": true, "g": "no", "h": "off"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

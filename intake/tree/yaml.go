@@ -61,10 +61,17 @@ func fromYAML(y *yaml.Node, depth int) (Node, error) {
 	return n, nil
 }
 
+// truths are the words that YAML 1.1 has for truth values beside true and false, as PyYAML
+// reads them, with which all these files are read.
+var truths = map[string]bool{"yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false}
+
 // scalar is the value of a scalar: null, a truth value, a number or text.
 func scalar(y *yaml.Node) any {
 	var b bool
 	var f float64
+	if on, ok := truths[y.Value]; ok && y.Style == 0 && y.ShortTag() == "!!str" {
+		return on
+	}
 	switch tag := y.ShortTag(); {
 	case tag == "!!null":
 		return nil
