@@ -753,7 +753,7 @@ func TestNumbersBeginAnew(t *testing.T) {
 // while it is ending, and else says whose checkpoints it goes on with.
 func TestTwoRunsSaveIntoOneFolder(t *testing.T) {
 	s := newSite(t, "megatron", "[]")
-	s.write(t, "bin/squeue", "#!/bin/bash\ncat \"$FAKE/running\"\n[[ ! -f $FAKE/later ]] || mv \"$FAKE/later\" \"$FAKE/running\"\n")
+	s.write(t, "bin/squeue", "#!/bin/bash\n[[ -f $FAKE/later ]]\nlast=$?\ncat \"$FAKE/running\" # whose reader may end before this does\n((last)) || mv \"$FAKE/later\" \"$FAKE/running\"\n")
 	s.write(t, "running", "")
 	copied := filepath.Join(s.folder, "a copy", "train", "megatron")
 	if err := os.CopyFS(copied, os.DirFS(s.out)); err != nil {
