@@ -11,6 +11,7 @@ import (
 const (
 	layersOfStage = "parallelism.pipeline_parallel_layers_per_stage"
 	stageLayers   = "constraints.layout.stage_layers"
+	mostLayers    = 100_000 // more than any model has
 )
 
 // cut reads a key of how TorchTitan cuts the model, which counts where no list of modules does.
@@ -34,12 +35,12 @@ func (r *reading) rounds() {
 	if parts := r.whole("parallelism.pipeline_parallel_degree") * r.whole("parallelism.tensor_parallel_degree") * r.whole("parallelism.context_parallel_degree"); replicas <= 0 && parts > 0 {
 		replicas = r.d.Int("cluster.nodes") * r.d.Int("cluster.gpus_per_node") / parts
 	}
-	if r.whole("parallelism.pipeline_parallel_degree") <= 1 || r.whole(global) <= max(replicas, 1)*r.whole(local) || r.opened(global, local) {
+	if r.whole("parallelism.pipeline_parallel_degree") <= 1 || r.whole(local) <= 0 || (r.whole(global)-1)/r.whole(local) < max(replicas, 1) || r.opened(global, local) {
 		return
 	}
 	times := "global_batch_size takes it several times where replicas are few enough"
 	if replicas > 0 {
-		times = fmt.Sprintf("global_batch_size takes it %d times", r.whole(global)/(replicas*r.whole(local)))
+		times = fmt.Sprintf("global_batch_size takes it %d times", r.whole(global)/r.whole(local)/replicas)
 	}
 	why := times + ", and the pipeline runs empty after each; a job has all micro-batches of a step in one pass"
 	if k := r.given[local]; r.has(local) {
@@ -74,11 +75,18 @@ func (r *reading) pipeline() {
 		chunks = 1
 	}
 	layers, before, behind := r.d.Int("model.layers"), r.whole(first), r.whole(last)
+	switch {
+	case layers > mostLayers:
+		return // build says so
+	case layers > 0 && (min(before, behind) < 0 || max(stages, before, behind) > layers):
+		r.d.Withdraw(stageLayers, "TorchTitan refuses it: a stage would have less than no layers")
+		return
+	}
 	if n := r.whole(layersOfStage); n > 0 && layers <= 0 {
 		r.d.Withdraw(stageLayers, "how many layers the model has is not known: give the file that says it, too")
 		return
 	} else if n > 0 {
-		chunks = (layers + before + behind + n - 1) / n
+		chunks = (layers+before+behind-1)/n + 1
 		if chunks%stages != 0 {
 			r.d.Withdraw(stageLayers, "TorchTitan refuses stages that do not divide by the ranks of the pipeline")
 			return

@@ -736,6 +736,9 @@ func TestCut(t *testing.T) {
 		{order + "\"GPipe\"\n" + last + "3\n", "gpipe 1 [17 15]"},
 		{first + "4\nmodule_fqns_per_model_part = [[\"layers.0\"], [\"layers.1\"]]\n", "1f1b <nil> [1 1]"},
 		{"pipeline_parallel_degree = 1\n" + each + "4\n", "<nil> <nil> <nil>"},
+		{"pipeline_parallel_degree = 4611686018427387904\n", "1f1b <nil> <nil>"}, // and no memory for as many
+		{first + "9223372036854775807\n" + each + "1\n", "1f1b <nil> <nil>"},
+		{order + "\"Interleaved1F1B\"\n" + each + "1000000\n", "interleaved_1f1b <nil> <nil>"},
 	} {
 		keys := file + c.keys
 		if strings.HasPrefix(c.keys, "pipeline_parallel_degree") {
@@ -778,6 +781,7 @@ func TestRounds(t *testing.T) {
 		{"", 1, "the release's default; global_batch_size takes it 2 times"},
 		{"--training.local_batch_size 16 --parallelism.data_parallel_shard_degree 4", 0, ""},
 		{"--training.local_batch_size 8", 2, ""},
+		{"--training.local_batch_size 0", 2, ""},
 		{"--training.local_batch_size 2 --parallelism.pipeline_parallel_degree 1", 2, ""},
 	} {
 		o, err := TOML([]byte(file))
