@@ -212,12 +212,7 @@ func TestNotUnderstoodPinsNothing(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "ds.json", "", n.Object())
-		var got []string
-		for _, path := range []string{"constraints.layout.zero_stage", "execution.offload.optimizer", "execution.offload.parameters"} {
-			v, _ := d.Get(path)
-			got = append(got, fmt.Sprint(v.Value))
-		}
-		if s := strings.Join(got, " "); s != want {
+		if s := drafted(d, "constraints.layout.zero_stage", "execution.offload.optimizer", "execution.offload.parameters"); s != want {
 			t.Errorf("%s: %s, want %s", zero, s, want)
 		}
 	}
@@ -722,6 +717,16 @@ func TestSaysNothing(t *testing.T) {
 	}
 }
 
+// drafted are the values of some paths of a draft, in one line.
+func drafted(d *draft.Draft, paths ...string) string {
+	var values []string
+	for _, path := range paths {
+		v, _ := d.Get(path)
+		values = append(values, fmt.Sprint(v.Value))
+	}
+	return strings.Join(values, " ")
+}
+
 // TestCut: TorchTitan cuts a pipeline by itself where no list of modules does, and the job has
 // the stages that its code makes of the keys.
 func TestCut(t *testing.T) {
@@ -750,12 +755,8 @@ func TestCut(t *testing.T) {
 		}
 		d := draft.New()
 		ReadTorchTitan(d, "train.toml", "", o)
-		var got []string
-		for _, name := range []string{"pipeline_schedule", "virtual_pipeline", "stage_layers"} {
-			v, _ := d.Get("constraints.layout." + name)
-			got = append(got, fmt.Sprint(v.Value))
-		}
-		if s := strings.Join(got, " "); s != c.want {
+		const layout = "constraints.layout."
+		if s := drafted(d, layout+"pipeline_schedule", layout+"virtual_pipeline", layout+"stage_layers"); s != c.want {
 			t.Errorf("%s: %s, want %s", c.keys, s, c.want)
 		}
 		for _, f := range d.Findings {
@@ -896,12 +897,7 @@ func TestTruths(t *testing.T) {
 	for word, want := range map[string]string{"True": "bf16 full 1", "yes": "bf16 full 1", "1": "bf16 full 1", "Y": "bf16 full 1", "no": "<nil> none 1", "0": "<nil> none 1", "maybe": "<nil> <nil> 1"} {
 		d := draft.New()
 		Launcher(d, "run.sh", words(launch+word+" --gradient_checkpointing "+word), false)
-		var got []string
-		for _, path := range []string{"training.precision", "constraints.layout.recompute", "constraints.layout.micro_batch_size"} {
-			v, _ := d.Get(path)
-			got = append(got, fmt.Sprint(v.Value))
-		}
-		if s := strings.Join(got, " "); s != want {
+		if s := drafted(d, "training.precision", "constraints.layout.recompute", "constraints.layout.micro_batch_size"); s != want {
 			t.Errorf("%s: %s, want %s", word, s, want)
 		}
 	}
