@@ -380,9 +380,9 @@ func (in *intake) missing() string {
 				switch {
 				case isConfigured(w):
 					framework = "TorchTitan"
-				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || strings.ReplaceAll(name, "-", "_") == "__deepspeed_config_file":
+				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || settings.Underscored(name) == "--deepspeed_config_file":
 					framework = "DeepSpeed"
-				case strings.ReplaceAll(name, "-", "_") == "__config_file" && settings.AccelerateLaunch(commandLine(f.Name, c)[:i]) >= 0:
+				case settings.Underscored(name) == "--config_file" && settings.AccelerateLaunch(commandLine(f.Name, c)[:i]) >= 0:
 					framework = "accelerate"
 				}
 				if framework != "" && slices.ContainsFunc(e.script.Documents, func(d shell.Document) bool { return d.Path.Text == value }) {

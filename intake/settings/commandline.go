@@ -27,6 +27,15 @@ type Option struct{ key key }
 // launchers are programs and modules of Python that start a program.
 var launchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "deepspeed.launcher.runner", "accelerate-launch", "accelerate.commands.launch"}
 
+// Underscored is the name of an option of those that are taken with either sign between their
+// words, such as accelerate's, written with underscores.
+func Underscored(name string) string {
+	if words, ok := strings.CutPrefix(name, "--"); ok {
+		return "--" + strings.ReplaceAll(words, "-", "_")
+	}
+	return name
+}
+
 // Program is the place of the program that a command starts, behind its launcher where it has
 // one: a file of Python or a module behind -m or --module; -1 where there is none.
 func Program(words []Word) int {

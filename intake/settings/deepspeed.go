@@ -280,8 +280,8 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 			continue
 		}
 		name, value, joined := strings.Cut(w, "=")
-		if accelerate >= 0 && !script && strings.HasPrefix(name, "--") {
-			name = "--" + strings.ReplaceAll(name[2:], "-", "_") // it takes either
+		if accelerate >= 0 && !script {
+			name = Underscored(name)
 		}
 		apart := !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--")
 		if apart {
