@@ -106,6 +106,7 @@ var distributedOptimizer = runtime.Sharding{
 	Unit: runtime.Rank, Optimizer: 1, Gradients: runtime.Never, Parameters: runtime.Never,
 	GatherForward: runtime.At(runtime.Never), GatherBackward: runtime.At(runtime.Never), Reduce: runtime.At(runtime.Never),
 	ClearsGradients: true, CachesQuantised: true, SavesInParts: true,
+	GathersMXFP8Whole: true, // megatron/core/distributed/param_and_grad_buffer.py, shared_buffer
 }
 
 // megatronFSDP follows its ZeRO stage, layer by layer.

@@ -112,6 +112,38 @@ func (b *builder) joinHeads(o *program.Operation) {
 	b.putBackward(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
 }
 
+// joinWidth is the communication of a projection over the tensor group whose output
+// every rank goes on with: its input is gathered as that of a block, its output in the
+// forward pass and, where ranks keep their own tokens of it, its gradient in the
+// backward pass (docs/time.md, Communication inside a layer).
+func (b *builder) joinWidth(o *program.Operation, t *compute.Passes) {
+	g := b.g.tensor
+	if g.Size() <= 1 {
+		return
+	}
+	of := func(width int) units.Bytes { return units.Bytes(b.tokens * 2 * float64(width)) }
+	in, out := of(o.Gathered), of(o.GEMM.N*g.Size())
+	behind := func(t, compute units.Seconds) units.Seconds {
+		if !b.e.runtime.TensorParallel.Overlaps {
+			return 0
+		}
+		return b.behind(t, compute)
+	}
+	b.put(collectiveTensorGather, out, g.AllGather(out))
+	if !b.l.SequenceParallel {
+		reduce := g.AllReduce(in)
+		b.putBackward(collectiveTensorReduce, in, reduce, behind(reduce, t.WeightGradient))
+		return
+	}
+	gather, scatter := g.AllGather(in), g.ReduceScatter(in)
+	b.put(collectiveTensorGather, in, gather)
+	b.putBackward(collectiveTensorGather, out, g.AllGather(out), 0)
+	if b.e.runtime.TensorParallel.Overlaps {
+		b.putBackward(collectiveTensorGather, in, gather, behind(gather, t.InputGradient))
+	}
+	b.putBackward(collectiveTensorScatter, in, scatter, behind(scatter, t.WeightGradient))
+}
+
 // pipelined is the part of a collective that hides inside the GEMM it is cut
 // up with: all chunks but one of the tensor group's size, as far as the GEMM lasts.
 func (b *builder) pipelined(t, gemm units.Seconds) units.Seconds {
@@ -355,20 +387,30 @@ func (b *builder) embeddingReduce() {
 	b.put(collectiveTensorReduce, bytes, g.AllReduce(bytes))
 }
 
-// headReduce gathers the hidden states, reduces their gradient and the three
-// values per token of a vocabulary-parallel cross entropy, or gathers the
-// logits for one over the whole vocabulary.
-func (b *builder) headReduce(vocabulary int) {
+// headReduce gathers the hidden states before the head's product, whose forward takes
+// that long, and reduces their gradient as a block does ([builder.tensorBlock]). Three
+// values per token of a vocabulary-parallel cross entropy are reduced, or the logits
+// gathered for one over the whole vocabulary.
+func (b *builder) headReduce(vocabulary int, product units.Seconds) {
 	g := b.g.tensor
 	if b.e.runtime.TensorParallel.HeadParts(g.Size()) <= 1 {
 		return
 	}
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
 	if b.l.SequenceParallel {
-		b.put(collectiveTensorGather, bytes, g.AllGather(bytes))
-		b.putBackward(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+		gather, scatter, hidden := g.AllGather(bytes), g.ReduceScatter(bytes), units.Seconds(0)
+		b.put(collectiveTensorGather, bytes, gather)
+		if b.e.runtime.TensorParallel.Overlaps {
+			b.putBackward(collectiveTensorGather, bytes, gather, b.behind(gather, product))
+			hidden = b.behind(scatter, product)
+		}
+		b.putBackward(collectiveTensorScatter, bytes, scatter, hidden)
 	} else {
-		b.putBackward(collectiveTensorReduce, bytes, g.AllReduce(bytes), 0)
+		reduce, hidden := g.AllReduce(bytes), units.Seconds(0)
+		if b.e.runtime.TensorParallel.Overlaps {
+			hidden = b.behind(reduce, product)
+		}
+		b.putBackward(collectiveTensorReduce, bytes, reduce, hidden)
 	}
 	if b.e.runtime.TensorParallel.LogitParts(g.Size()) <= 1 {
 		logits := units.Bytes(b.tokens * 2 * float64(vocabulary))

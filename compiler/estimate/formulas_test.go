@@ -38,8 +38,9 @@ func TestCommunicationVolumes(t *testing.T) {
 	overlapping := New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&tp, &x)
 	plain := New(jobOf(dense(), 1), targetOf(runtimes.Blocks())).Describe(&tp, &x)
 	// Per layer two gathers forward and two backward, and two again for the
-	// weight gradients (where they overlap); embedding and head one each.
-	check(t, "gathers beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
+	// weight gradients (where they overlap); embedding and head one each, and the
+	// head another for its weight gradient.
+	check(t, "gathers beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "all_gather"), 512*(6*layers+3)*activations)
 	check(t, "scatters beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
 	// Three fp32 values per token for the loss, and once the fp32 gradients of 65 norms.
 	check(t, "reductions", collectiveBytes(&overlapping, "tensor_parallel", "all_reduce"), 512*3*4*8192+4*65*4096)
@@ -106,6 +107,92 @@ func TestEmbeddingCopy(t *testing.T) {
 		}
 		if last != have {
 			t.Errorf("%s: the last stage updates %d parameters and holds %d", c.name, last, have)
+		}
+	}
+}
+
+// TestCollectivesOfMTP: a multi-token-prediction layer looks up an embedding and
+// multiplies by a head as the model does, and its projection of 2h to h has its input
+// gathered as that of a block, its output gathered, and with sequence parallelism the
+// gradient of that output, too.
+func TestCollectivesOfMTP(t *testing.T) {
+	const activations = 2 * 8192 * 4096 // 2·T·h
+	x := execution()
+	of := func(sequence bool, layers, mtp int) *Description {
+		m := dense()
+		m.Layers, m.MTP.Layers = layers, mtp
+		l := single(8)
+		l.StageLayers = []int{layers}
+		l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 8, sequence, 1, 1
+		d := New(jobOf(m, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
+		return &d
+	}
+	for _, c := range []struct {
+		collective string
+		sequence   bool
+		want       units.Bytes // of projection, embedding and head, over a decoder layer
+	}{
+		{"all_gather", true, (2 + 1 + 1 + 2 + 1 + 1 + 1) * activations},
+		{"reduce_scatter", true, (2 + 1 + 1) * activations},
+		{"all_gather", false, activations},
+		{"all_reduce", false, (2+1+1)*activations + 3*4*8192}, // three values per token of the loss
+	} {
+		more := collectiveBytes(of(c.sequence, 4, 1), "tensor_parallel", c.collective) - collectiveBytes(of(c.sequence, 5, 0), "tensor_parallel", c.collective)
+		check(t, fmt.Sprint(c.collective, ", sequence parallelism ", c.sequence), more, c.want)
+	}
+}
+
+// TestGatheredWidth: with parameter_gather weights of linear layers are gathered in
+// their own type: a byte in fp8, half of one in nvfp4; in mxfp8 two where the engine
+// quantises them on arrival. Embedding, head and layers that stay in 16 bits take two.
+func TestGatheredWidth(t *testing.T) {
+	const all, ends = 8_030_261_248, 2*128256*4096 + 4096
+	const layer = (all - ends) / 32
+	for _, c := range []struct {
+		precision string
+		whole     bool
+		base      int
+		sharded   bool // block by block
+		want      units.Bytes
+	}{
+		{"bf16", false, 0, false, 2 * all},
+		{"fp8", false, 0, false, all + ends},
+		{"fp8", false, 3, false, all + ends + 3*layer},
+		{"mxfp8", false, 0, false, all + ends},
+		{"mxfp8", true, 0, false, 2 * all},
+		{"nvfp4", false, 0, false, (all + 3*ends) / 2},
+		{"fp8", false, 3, true, 64 * (2*(all+ends+3*layer) - 2*128256*4096)},
+	} {
+		j, g := jobOf(dense(), 1), targetOf(runtimes.Whole())
+		j.Training.Precision, j.Training.FP8.ParameterGather, j.Training.FP8.BF16LastLayers = c.precision, c.precision != "bf16", c.base
+		j.Cluster.GPU.PeakFLOPS.FP4 = 4 * j.Cluster.GPU.PeakFLOPS.BF16
+		l, x := single(8), execution()
+		if c.sharded { // forward and backward, the embedding forward alone, with 64 micro-batches
+			g, l.ZeroStage = targetOf(runtimes.Blocks()), 3
+		}
+		g.Runtime.Sharding.GathersMXFP8Whole = c.whole
+		d := New(j, g).Describe(&l, &x)
+		check(t, fmt.Sprint(c), collectiveBytes(&d, "data_parallel_shard", "all_gather"), c.want)
+	}
+}
+
+// TestPrecisionOfMTP: a multi-token-prediction layer runs in 8 bits where the decoder
+// does, whatever layers of that stay in 16, and in 16 where the decoder runs in 4.
+func TestPrecisionOfMTP(t *testing.T) {
+	l, x := single(8), execution()
+	l.DataParallelShard, l.MicroBatches = 8, 1
+	for precision, quantised := range map[string]bool{"bf16": false, "fp8": true, "mxfp8": true, "nvfp4": false} {
+		m := dense()
+		m.MTP.Layers = 1
+		j := jobOf(m, 1)
+		j.Training.Precision, j.Training.FP8.BF16LastLayers = precision, 1
+		j.Cluster.GPU.PeakFLOPS.FP4 = 4 * j.Cluster.GPU.PeakFLOPS.BF16
+		e := New(j, targetOf(runtimes.Whole()))
+		e.Describe(&l, &x)
+		s, k := e.step.table, e.arch.MTPKind()
+		got, base, low := s.mtp.lines[lineLinear], s.at(k, true, false).lines[lineLinear], s.at(k, false, false).lines[lineLinear]
+		if want := map[bool]units.Seconds{false: base, true: low}[quantised]; got != want || precision != "bf16" && base == low {
+			t.Errorf("%s: %v, want %v of %v in 16 bits and %v in fewer", precision, got, want, base, low)
 		}
 	}
 }
@@ -1013,7 +1100,8 @@ func TestUnquantisedExperts(t *testing.T) {
 		if unquantised {
 			want = 2
 		}
-		if dense, experts := New(j, targetOf(r)).parameterBytes(); dense != 1 || experts != want {
+		x := execution()
+		if dense, experts, _ := New(j, targetOf(r)).parameterBytes(&x); dense != 1 || experts != want {
 			t.Errorf("unquantised %v: %v bytes are gathered for a weight, %v for one of an expert", unquantised, dense, experts)
 		}
 	}

@@ -126,12 +126,14 @@ func (e *Evaluator) fillTable(t *layerTable, operations *listing, l *plan.Layout
 	}
 	t.gradientBytesPerElement = bytesOf(x.GradientDType)
 	if k := e.arch.MTPKind(); k >= 0 {
-		t.mtp = *t.at(k, true, l.Recompute != plan.RecomputeNone && l.RecomputeMethod != "block")
-		t.mtp.lines.add(1, &t.head.lines)
-		t.mtp.forward += t.head.forward
-		t.mtp.backward += t.head.backward
-		t.mtp.weight += t.head.weight
-		t.mtp.collectives.add(1, &t.head.collectives)
+		t.mtp = *t.at(k, e.quantised == compute.NVFP4, l.Recompute != plan.RecomputeNone && l.RecomputeMethod != "block")
+		for _, end := range [...]*pass{&t.embedding, &t.head} {
+			t.mtp.lines.add(1, &end.lines)
+			t.mtp.forward += end.forward
+			t.mtp.backward += end.backward
+			t.mtp.weight += end.weight
+			t.mtp.collectives.add(1, &end.collectives)
+		}
 	}
 	t.seal()
 }
@@ -413,11 +415,13 @@ func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups, star
 // not counted.
 func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups, end *program.Block) pass {
 	b := e.start(l, x, g, true)
+	var product units.Seconds // forward of the projection
 	for i := range end.Operations {
 		switch o := &end.Operations[i]; o.Kind {
 		case program.Linear:
 			t := e.linear(e.base, &o.GEMM)
-			b.fwd[lineHead] += t.Forward.At(e.rate(e.base))
+			product = t.Forward.At(e.rate(e.base))
+			b.fwd[lineHead] += product
 			b.bwd[lineHead] += t.Backward().At(e.rate(e.base))
 			b.weight = t.WeightGradient.At(e.rate(e.base))
 		case program.CrossEntropy:
@@ -426,7 +430,8 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups, end *prog
 			b.bwd[lineHead] += loss / 2
 		}
 	}
-	b.headReduce(e.target.PaddedVocab(e.model, l.TensorParallel))
+	b.headReduce(e.target.PaddedVocab(e.model, l.TensorParallel), product)
+	b.bwd[lineContention] += b.slow
 	if e.runtime.Loss.RecomputesChunks && x.LossChunks > 1 {
 		b.bwd.repeat(&b.fwd)
 		b.collectives.add(1, &b.first)

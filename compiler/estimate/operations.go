@@ -47,6 +47,10 @@ func (b *builder) multiply(o *program.Operation, block *blockTimes) {
 	if o.Kind == program.GroupedLinear && b.wholeInput() {
 		block.gathers, block.whole, block.in, block.out = true, true, o.Modules, o.Modules
 	}
+	if o.After == program.WidthGather { // no block begins or ends with it
+		b.joinWidth(o, &t)
+		return
+	}
 	if o.Before == program.TensorGather {
 		block.gathers, block.in = true, o.Modules
 		block.width += o.Gathered

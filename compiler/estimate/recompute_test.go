@@ -59,6 +59,6 @@ func TestLatentGather(t *testing.T) {
 	l, x := single(8), execution()
 	l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 8, true, 1, 512
 	d := New(jobOf(latent(), 1), targetOf(runtimes.Whole())).Describe(&l, &x)
-	check(t, "gathers", collectiveBytes(&d, "tensor_parallel", "all_gather"), 512*(32*(2*latents+stream)+32*3*stream+2*stream))
+	check(t, "gathers", collectiveBytes(&d, "tensor_parallel", "all_gather"), 512*(32*(2*latents+stream)+32*3*stream+3*stream))
 	check(t, "scatters", collectiveBytes(&d, "tensor_parallel", "reduce_scatter"), 512*(32*(latents+stream)+32*2*stream+2*stream))
 }

@@ -1,9 +1,11 @@
 package estimate
 
 import (
+	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -23,23 +25,24 @@ type fsdp struct {
 // a micro-batch have nothing to hide behind and are charged to the embedding.
 func (s *fsdp) communicate(t *layerTable) {
 	for i := range t.layers {
-		s.pass(&t.layers[i])
+		s.pass(&t.layers[i], inBase(i))
 	}
-	s.pass(&t.mtp)
-	s.pass(&t.head)
+	s.pass(&t.mtp, s.e.quantised == compute.NVFP4)
+	s.pass(&t.head, true)
 	s.first(&t.embedding, &t.layers[0])
 }
 
-// pass adds a pass's own gathers and reduction, hidden where it can be.
-func (s *fsdp) pass(p *pass) {
+// pass adds a pass's own gathers and reduction, hidden where it can be. Parameters in
+// the base type are gathered in it.
+func (s *fsdp) pass(p *pass, base bool) {
 	forward, backward := s.gathers()
 	if forward {
-		t := s.gather(p, s.g.shard)
+		t := s.gather(p, s.g.shard, base)
 		s.hide(p, &p.forward, t, s.x.OverlapParameterGather)
 	}
 	var back units.Seconds
 	if backward {
-		back += s.gather(p, s.g.hpz)
+		back += s.gather(p, s.g.hpz, base)
 	}
 	if s.Reduce {
 		back += s.reduction(p)
@@ -74,7 +77,7 @@ func (s *fsdp) hide(p *pass, side *units.Seconds, t units.Seconds, overlap bool)
 // first charges the embedding: its own gather and reduction and one layer's.
 func (s *fsdp) first(embedding, layer *pass) {
 	if s.GatherForward {
-		t := s.gather(embedding, s.g.shard) + s.gather(&pass{elements: layer.elements}, s.g.shard)
+		t := s.gather(embedding, s.g.shard, true) + s.gather(&pass{elements: layer.elements}, s.g.shard, false)
 		s.hide(embedding, &embedding.forward, t, false)
 	}
 	if s.Reduce {
@@ -83,11 +86,15 @@ func (s *fsdp) first(embedding, layer *pass) {
 	}
 }
 
-// gather is the time to collect a pass's parameters in the compute precision.
+// gather is the time to collect a pass's parameters in the compute precision, or in the
+// base type.
 func (s *fsdp) gather(p *pass, dense interface {
 	AllGather(units.Bytes) units.Seconds
-}) units.Seconds {
-	w, wx := s.e.parameterBytes()
+}, base bool) units.Seconds {
+	w, wx, plain := s.e.parameterBytes(s.x)
+	if base {
+		w, wx = plain, plain
+	}
 	d, x := units.Bytes(w*float64(p.elements.Dense)), units.Bytes(wx*float64(p.elements.Expert))
 	t := dense.AllGather(d)
 	if s.x.OffloadParameters {
@@ -150,17 +157,59 @@ func (e *Evaluator) allReduce(into *collectives, g *groups, dense, experts units
 	return t
 }
 
-// parameterBytes is the width in which parameters are gathered, and those of experts.
-func (e *Evaluator) parameterBytes() (dense, experts float64) {
-	plain := 2.0
+// parameterBytes is the width in which parameters are gathered, those of experts, and
+// those that stay in the base type: the ends of the model, and layers that do.
+func (e *Evaluator) parameterBytes(x *plan.Execution) (dense, experts, base float64) {
+	base = 2
 	if e.job.Training.Precision == "fp32" {
-		plain = 4
+		base = 4
 	}
-	switch {
-	case !e.job.Training.FP8.ParameterGather:
-		return plain, plain
-	case e.runtime.Experts.Unquantised:
-		return 1, plain
+	dense, experts = base, base
+	if !e.job.Training.FP8.ParameterGather {
+		return dense, experts, base
 	}
-	return 1, 1
+	switch e.job.Training.Precision {
+	case "nvfp4":
+		dense = 0.5
+	case "mxfp8":
+		if !e.runtime.ShardingOf(x).GathersMXFP8Whole {
+			dense = 1
+		}
+	default:
+		dense = 1
+	}
+	if !e.runtime.Experts.Unquantised {
+		experts = dense
+	}
+	return dense, experts, base
 }
+
+// inBase counts the elements of the first pipeline rank that stay in the base type.
+func (e *Evaluator) inBase(l *plan.Layout) (n program.Elements) {
+	s, first, last := &e.step, 0, l.Chunks()-1
+	place := schedule.PlacementOf(l.PipelineSchedule)
+	for c, layers := range l.StageLayers {
+		if place.Rank(c, l.PipelineParallel) == 0 {
+			e.compose(l, first, first+layers)
+			for i, times := range s.counts {
+				if inBase(i) {
+					n = n.Add(s.table.layers[i].elements.Times(int(times)))
+				}
+			}
+			if c == 0 {
+				n = n.Add(s.table.embedding.elements)
+			}
+			if c == last {
+				n = n.Add(s.table.head.elements)
+				if e.quantised == compute.NVFP4 {
+					n = n.Add(s.table.mtp.elements.Times(e.model.MTP.Layers))
+				}
+			}
+		}
+		first += layers
+	}
+	return n
+}
+
+// inBase reports whether a place in layerTable.layers is that of a layer in the base type.
+func inBase(at int) bool { return at%4 >= 2 }

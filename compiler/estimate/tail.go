@@ -24,7 +24,7 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t, window)
 	}
 	if l.ZeroStage >= p.Optimizer && !with.GatherForward {
-		t := e.gatherOnce(n)
+		t := e.gatherOnce(l, x, n)
 		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
 		if x.OverlapOptimizerGather {
 			e.expose(lineParameters, e.besideUpdate(l, x, n, t, window), t, window)
@@ -80,15 +80,20 @@ func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elem
 	return t
 }
 
-// gatherOnce is the gather of one rank's updated parameters.
-func (e *Evaluator) gatherOnce(n program.Elements) units.Seconds {
-	w, wx := e.parameterBytes()
-	s, d, x := &e.step, units.Bytes(w*float64(n.Dense)), units.Bytes(wx*float64(n.Expert))
-	t := s.g.shard.AllGather(d)
-	s.collectives.bulk(collectiveShardGather, d, t)
+// gatherOnce is the gather of the first pipeline rank's updated parameters.
+func (e *Evaluator) gatherOnce(l *plan.Layout, exec *plan.Execution, n program.Elements) units.Seconds {
+	w, wx, plain := e.parameterBytes(exec)
+	s, d, x := &e.step, w*float64(n.Dense), wx*float64(n.Expert)
+	if w < plain {
+		base := e.inBase(l)
+		d += (plain - w) * float64(base.Dense)
+		x += (plain - wx) * float64(base.Expert)
+	}
+	t := s.g.shard.AllGather(units.Bytes(d))
+	s.collectives.bulk(collectiveShardGather, units.Bytes(d), t)
 	if x > 0 {
-		te := s.g.expertShard.AllGather(x)
-		s.collectives.bulk(collectiveExpertShardGather, x, te)
+		te := s.g.expertShard.AllGather(units.Bytes(x))
+		s.collectives.bulk(collectiveExpertShardGather, units.Bytes(x), te)
 		t += te
 	}
 	return t

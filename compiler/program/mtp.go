@@ -14,7 +14,8 @@ func (b *builder) mtp() {
 	b.add(norms)
 	b.add(Operation{Name: "mtp.projection", Component: MTP,
 		Weights: b.weights(matrix("mtp.projection", TensorSharded, m.HiddenSize, 2*m.HiddenSize)),
-		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize / b.s.TensorParallel, K: 2 * m.HiddenSize, Groups: 1, Count: 1}})
+		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize / b.s.TensorParallel, K: 2 * m.HiddenSize, Groups: 1, Count: 1},
+		Before:  TensorGather, Gathered: 2 * m.HiddenSize, After: WidthGather})
 }
 
 // mtpEnd adds the norm after the inner layer.

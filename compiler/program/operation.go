@@ -63,6 +63,7 @@ const (
 	TensorGather              // with sequence parallelism, all_gather of the input over the tensor group
 	TensorReduce              // reduce_scatter of the output over the tensor group; all_reduce without sequence parallelism
 	HeadGather                // all_gather of the output over the tensor group, whose ranks share key-value heads
+	WidthGather               // all_gather of the output over the tensor group, of which each rank goes on with its own tokens with sequence parallelism
 	ContextGather             // keys and values over the context group, in any way
 	ExpertDispatch            // rows to their experts over the expert group
 	ExpertCombine             // and back

@@ -53,6 +53,9 @@ type Sharding struct {
 	// CachesQuantised says that low-precision copies of all weights of a stage are
 	// kept from one micro-batch to the next, instead of those of the block that runs.
 	CachesQuantised bool
+	// GathersMXFP8Whole says that parameters in mxfp8 are gathered in the base type and
+	// quantised where they arrive.
+	GathersMXFP8Whole bool
 	// SavesInParts says that each of the ranks that hold a parameter whole writes a
 	// part of the checkpoint; otherwise one writes all.
 	SavesInParts bool

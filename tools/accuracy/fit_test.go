@@ -35,7 +35,7 @@ func TestFit(t *testing.T) {
 }
 
 // TestNothingToLearn: a parameter that the rows in a fit do not move stays in
-// the middle of its bounds, whatever its embedded value is.
+// the middle of its bounds, whatever its embedded value is, where none of its kin takes part.
 func TestNothingToLearn(t *testing.T) {
 	cases, err := loaded()
 	if err != nil {
@@ -45,16 +45,34 @@ func TestNothingToLearn(t *testing.T) {
 	for i := 0; i < len(cases); i += 10 {
 		some = append(some, cases[i])
 	}
-	tuner := newTuner(some, estimate.DefaultParameters(), "rate16.ampere", "rate16.hopper")
+	tuner := newTuner(some, estimate.DefaultParameters(), "rate16.ampere", "elementwise.eager")
 	in := make([]bool, len(tuner.rows))
 	for i, x := range tuner.rows {
 		in[i] = x.job.Cluster.GPU.Catalog == "h100_sxm"
 	}
 	shares, _ := tuner.fit(in)
 	for i, r := range tuner.records {
-		if moved := shares[i] != 0.5; moved != (r.Name == "rate16.hopper") {
+		if moved := shares[i] != 0.5; moved != (r.Name == "elementwise.eager") {
 			t.Errorf("%s: share %v", r.Name, shares[i])
 		}
+	}
+}
+
+// TestKinship: what no row decides is what the rows of its kin say, between that and the
+// middle of its bounds.
+func TestKinship(t *testing.T) {
+	cases, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tuner := newTuner(cases, estimate.DefaultParameters(), "rate16.hopper", "rate16.blackwell")
+	in := make([]bool, len(tuner.rows))
+	for i, x := range tuner.rows {
+		in[i] = x.job.Cluster.GPU.Catalog == "h100_sxm"
+	}
+	shares, _ := tuner.fit(in)
+	if hopper, blackwell := shares[0], shares[1]; hopper <= 0.5 || blackwell <= 0.5 || blackwell >= hopper {
+		t.Errorf("shares %v of Hopper and %v of Blackwell", hopper, blackwell)
 	}
 }
 

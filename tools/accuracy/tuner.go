@@ -32,29 +32,44 @@ type tuner struct {
 
 // pull is the weight of the squared distance from the middle of the bounds:
 // less than one row has that the parameter moves, but enough to decide what no
-// row does. It and kinship were chosen by the errors on sources left out.
-const pull = 0.6
+// row does. It was chosen by the errors on sources left out.
+const pull = 0.5
 
-// kinship is the weight of the squared difference between the values of one parameter
-// of two silicons, where one library runs both, or of two engines: a few rows of one do
-// not outweigh many of the other.
-const kinship = 1.8
+// kinship is of two parameters for which one library's kernels run on two silicons, or on one
+// in two engines. Its weight is that of the squared difference between their values: a few
+// rows of one do not outweigh many of the other, and what no row of one decides the other
+// does. The weights were chosen as pull was.
+type kinship struct {
+	one, other string
+	weight     float64
+}
 
-// kin are the parameters, by their names up to the silicon's or engine's, of which that holds.
-var kin = []string{"elementwise."}
+var kin = []kinship{
+	{"elementwise.megatron", "elementwise.eager", 1.8},
+	{"rate16.ampere", "rate16.hopper", 0.7},
+	{"rate16.hopper", "rate16.blackwell", 3.5},
+}
 
-// pairs lists the parameters that are kin, each pair once.
-func (t *tuner) pairs() (list [][2]int) {
-	for _, family := range kin {
-		for j := range t.records {
-			for k := range j {
-				if strings.HasPrefix(t.records[j].Name, family) && strings.HasPrefix(t.records[k].Name, family) {
-					list = append(list, [2]int{j, k})
-				}
-			}
+// pair is a kinship by the places of its parameters among the records.
+type pair struct {
+	a, b   int
+	weight float64
+}
+
+// pairs lists the kinships of which both parameters take part.
+func (t *tuner) pairs() (list []pair) {
+	for _, k := range kin {
+		a, b := t.place(k.one), t.place(k.other)
+		if a >= 0 && b >= 0 {
+			list = append(list, pair{a, b, k.weight})
 		}
 	}
 	return list
+}
+
+// place is where a parameter is among the records, -1 where it takes no part.
+func (t *tuner) place(name string) int {
+	return slices.IndexFunc(t.records, func(r estimate.Parameter) bool { return r.Name == name })
 }
 
 // newTuner linearises the rows that have a step time to fit to, for the named
@@ -224,8 +239,8 @@ func (t *tuner) loss(in []bool, shares, residuals []float64) float64 {
 		sum += pull * (u - 0.5) * (u - 0.5)
 	}
 	for _, p := range t.pairs() {
-		d := shares[p[0]] - shares[p[1]]
-		sum += kinship / 2 * d * d
+		d := shares[p.a] - shares[p.b]
+		sum += p.weight / 2 * d * d
 	}
 	return sum
 }
@@ -257,11 +272,11 @@ func (t *tuner) solve(in []bool, shares, residuals []float64, slopes [][]float64
 			matrix[j*n+j] += 2 * pull
 		}
 		for _, p := range t.pairs() {
-			a, b := p[0], p[1]
-			d := kinship * (u[a] - u[b])
+			a, b := p.a, p.b
+			d := p.weight * (u[a] - u[b])
 			gradient[a], gradient[b] = gradient[a]+d, gradient[b]-d
-			matrix[a*n+a], matrix[b*n+b] = matrix[a*n+a]+kinship, matrix[b*n+b]+kinship
-			matrix[a*n+b], matrix[b*n+a] = matrix[a*n+b]-kinship, matrix[b*n+a]-kinship
+			matrix[a*n+a], matrix[b*n+b] = matrix[a*n+a]+p.weight, matrix[b*n+b]+p.weight
+			matrix[a*n+b], matrix[b*n+a] = matrix[a*n+b]-p.weight, matrix[b*n+a]-p.weight
 		}
 		move := descend(matrix, gradient, u)
 		for j := range n {
