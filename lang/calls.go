@@ -158,5 +158,8 @@ func written(b *hclsyntax.Block, name string, at *diag.Range, diags *diag.List) 
 		return ""
 	}
 	v, _ := t.Value(nil)
+	if v.AsString() == "" {
+		diags.Error(MissingArgument, rangeOf(a.Expr.Range()), summaries[MissingArgument], emptyText(name))
+	}
 	return v.AsString()
 }

@@ -242,10 +242,15 @@ func (m *module) plainText(b *hclsyntax.Block, name string, required bool) (stri
 		m.fail(WrongType, at, "%q must be text, not %s.", name, describe(v))
 		return "", at, false
 	case v.AsString() == "":
-		m.fail(MissingArgument, at, "%q must not be empty. %s", name, schema.File.Block("module").Argument(name).Doc)
+		m.fail(MissingArgument, at, "%s", emptyText(name))
 		return "", at, false
 	}
 	return v.AsString(), at, true
+}
+
+// emptyText says that an argument of a module block holds nothing.
+func emptyText(name string) string {
+	return fmt.Sprintf("%q must not be empty. %s", name, schema.File.Block("module").Argument(name).Doc)
 }
 
 // isRelative reports whether a source is a folder, by its path from that of the
