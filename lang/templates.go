@@ -71,6 +71,9 @@ func (l *loader) reviewable(t *job.Template, at diag.Range) bool {
 	if r := strings.IndexByte(t.Text, '\r'); what == "" && r >= 0 {
 		i, what = r, "a carriage return, which bash takes for a part of a word and terminals for the beginning of the line; save it with the ends of lines of Unix"
 	}
+	if mark := strings.IndexRune(t.Text, '\ufeff'); what == "" && mark >= 0 {
+		i, what = mark, "a byte order mark, which nobody sees and bash takes for a part of a word; save it as UTF-8 without one"
+	}
 	if what != "" {
 		l.fail(InvalidText, at, "The template holds, in line %d, %s.", 1+strings.Count(t.Text[:i], "\n"), what)
 	}
