@@ -150,8 +150,12 @@ type testRun struct {
 func runTest(r *lang.TestRun, sites []string) testResult {
 	t := &testRun{run: r}
 	modules, diags := fetchedFor(disk{}, r.File)
-	w, wrong := r.Load(lang.Options{NDCVersion: version, Sites: sites, Modules: modules})
-	diags.Append(wrong)
+	var w *lang.Workspace
+	if !diags.HasErrors() {
+		var wrong diag.List
+		w, wrong = r.Load(lang.Options{NDCVersion: version, Sites: sites, Modules: modules})
+		diags.Append(wrong)
+	}
 	if !diags.HasErrors() {
 		diags.Append(check(w.Jobs))
 	}
