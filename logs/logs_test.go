@@ -271,6 +271,15 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
+// TestTinyTime: a time from which no rate can be computed is none.
+func TestTinyTime(t *testing.T) {
+	var p Parser
+	p.Line(" iteration        1/      40 | elapsed time per iteration (ms): 1e-308 | global batch size:     8 | lm loss: 6.2 |")
+	if steps := p.Log().Steps; len(steps) != 1 || steps[0].Seconds != 0 || steps[0].Loss != 6.2 {
+		t.Errorf("%+v", steps)
+	}
+}
+
 // TestWithout: what is left of a log is that of its other launches, which are counted
 // anew; tables and speeds are the machine's.
 func TestWithout(t *testing.T) {

@@ -405,10 +405,11 @@ func (p *Parser) total(text string) {
 }
 
 // number reads a decimal number, with commas between thousands, 0 for what is
-// none.
+// none, and for what lies far outside of what fp32 holds: a rate that follows from
+// it may be none.
 func number(text string) float64 {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 64)
-	if err != nil || v != v || v > 1e300 || v < -1e300 {
+	if size := math.Abs(v); err != nil || v != v || size > 1e50 || size < 1e-50 {
 		return 0
 	}
 	return v
