@@ -432,6 +432,22 @@ func TestVersionFirst(t *testing.T) {
 	}
 }
 
+// TestVersionOfModule: of a module for another version only that is reported, and
+// other modules are read.
+func TestVersionOfModule(t *testing.T) {
+	fsys := files("job.hcl", minimal("module \"new\" {\n  source = \"./new\"\n}\nmodule \"old\" {\n  source = \"./old\"\n}", "", "steps = module.new.x + module.old.y"))
+	for name, text := range map[string]string{
+		"new": "future \"x\" {\n}\nndc {\n  required_version = \"> 3\"\n}\n",
+		"old": "ndc {\n  required_version = \"> 0.1\"\n}\noutput \"y\" {\n  value = 1\n}\n",
+	} {
+		fsys[name+"/m.hcl"] = &fstest.MapFile{Data: []byte(text)}
+	}
+	_, diags := Load(fsys, "job.hcl", Options{NDCVersion: "1.0.0"})
+	if len(diags) != 1 || diags[0].ID != UnsupportedVersion || !strings.Contains(diags[0].Detail, "a version of the module") {
+		t.Error(diags)
+	}
+}
+
 // TestMergeMarks: where git left the marks of a merge, that is told once, and not
 // what their signs mean in HCL.
 func TestMergeMarks(t *testing.T) {

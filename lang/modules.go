@@ -57,8 +57,11 @@ func (m *module) call(n *node) cty.Value {
 		}
 		s := n.scope
 		s.instance = i
-		c.module.enter(b, s)
+		fits := c.module.enter(b, s)
 		n.calls = append(n.calls, c)
+		if !fits {
+			return cty.DynamicVal
+		}
 	}
 	n.keyed = n.keyed || len(instances) == 0
 	return cty.True
@@ -73,10 +76,10 @@ func elementKey(i *instance) string {
 }
 
 // enter evaluates everything in a module, which sees only itself, with the
-// inputs of the block that calls it.
-func (m *module) enter(b *hclsyntax.Block, s scope) {
+// inputs of the block that calls it, unless it is for another version of ndc.
+func (m *module) enter(b *hclsyntax.Block, s scope) bool {
 	if !m.checkVersion() {
-		return
+		return false
 	}
 	m.collect()
 	m.refuseElements()
@@ -89,6 +92,7 @@ func (m *module) enter(b *hclsyntax.Block, s scope) {
 	}
 	m.stack = stack
 	m.checkPolicies()
+	return true
 }
 
 // refuseElements reports for_each and count on jobs that nobody builds and that

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // checkVersion reads the ndc blocks before anything else: a file for another
 // version may hold words that this one does not know.
 func (m *module) checkVersion() bool {
-	spec := schema.File.Block("ndc")
+	spec, before := schema.File.Block("ndc"), len(m.diags)
 	for _, body := range m.bodies {
 		for _, b := range body.Blocks {
 			if b.Type != spec.Name {
@@ -24,7 +25,7 @@ func (m *module) checkVersion() bool {
 			}
 		}
 	}
-	return !m.has(UnsupportedVersion)
+	return !slices.ContainsFunc(m.diags[before:], func(d diag.Diagnostic) bool { return d.ID == UnsupportedVersion })
 }
 
 func (l *loader) has(id diag.ID) bool {
@@ -36,21 +37,25 @@ func (l *loader) has(id diag.ID) bool {
 	return false
 }
 
-func (l *loader) checkConstraint(text string, at diag.Range) {
+func (m *module) checkConstraint(text string, at diag.Range) {
 	constraint, err := parseConstraint(text)
 	if err != nil {
-		l.fail(InvalidValue, at, "%s. Write comparisons such as \">= 0.1\" or \"~> 1.2\", separated by commas.", err)
+		m.fail(InvalidValue, at, "%s. Write comparisons such as \">= 0.1\" or \"~> 1.2\", separated by commas.", err)
 		return
 	}
-	if isDevelopment(l.options.NDCVersion) {
+	if isDevelopment(m.options.NDCVersion) {
 		return
 	}
-	v, err := parseVersion(l.options.NDCVersion)
+	v, err := parseVersion(m.options.NDCVersion)
 	if err != nil {
 		return // a version that the build did not set properly is no fault of the file
 	}
 	if !constraint.allows(v) {
-		l.fail(UnsupportedVersion, at, "This file needs ndc %s, and this is ndc %s. Install one that fits, or change required_version.", text, l.options.NDCVersion)
+		otherwise := "change required_version"
+		if m.caller != nil {
+			otherwise = "call a version of the module that is for this one"
+		}
+		m.fail(UnsupportedVersion, at, "This file needs ndc %s, and this is ndc %s. Install one that fits, or %s.", text, m.options.NDCVersion, otherwise)
 	}
 }
 
