@@ -116,7 +116,7 @@ func (r *initialized) text(of string) string {
 type fetched struct {
 	files           *fetch.Files
 	commit, version string
-	tag             string // that leads to the commit; "" where a branch does, or nothing
+	repository      *fetch.Repository // nil: an archive
 }
 
 // caller is a folder of calls.
@@ -284,19 +284,31 @@ func identity(m *lock.Module) string {
 // compare warns where a version or tag that the lock has is another commit of the same
 // repository now: tags are not to move, and whoever reviews the lock sees the same
 // version or source in it as before.
-func (i *initializer) compare(locked, m *lock.Module, tag string, source lock.Source, at diag.Range) {
-	if locked == nil || tag == "" || locked.Version != m.Version || locked.Commit == m.Commit {
+func (i *initializer) compare(locked, m *lock.Module, r *fetch.Repository, source lock.Source, at diag.Range) {
+	if locked == nil || r == nil || locked.Version != m.Version {
 		return
 	}
 	if before, err := lock.ParseSource(locked.Source); err != nil || before.Git != source.Git || before.Ref != source.Ref {
 		return
 	}
-	what := "Version " + m.Version
-	if m.Version == "" {
-		what = "Tag " + tag
+	what, tag := "Tag "+source.Ref, source.Ref
+	if m.Version != "" {
+		what = "Version " + m.Version
+		tag, _, _ = lock.Highest(r.Tags(), m.Version) // "" where it is gone
 	}
-	i.diags.Warn(IDTagMoved, at, "The tag of a version was moved", fmt.Sprintf("%s of module %q was commit %s when it was locked, and is commit %s now. Look at what changed between them, or ask who moved the tag; with the %s of before, ndc init fetches the commit of before.",
-		what, m.Address, locked.Commit, m.Commit, lock.Name))
+	if !slices.Contains(r.Tags(), tag) {
+		return
+	}
+	now, err := r.Resolve(tag)
+	if err != nil || now == locked.Commit {
+		return
+	}
+	then := fmt.Sprintf("with the %s of before, ndc init fetches the commit of before", lock.Name)
+	if m.Commit == locked.Commit {
+		then = fmt.Sprintf("what was fetched is the commit of %s", lock.Name)
+	}
+	i.diags.Warn(IDTagMoved, at, "The tag of a version was moved", fmt.Sprintf("%s of module %q was commit %s when it was locked, and is commit %s now. Look at what changed between them, or ask who moved the tag; %s.",
+		what, m.Address, locked.Commit, now, then))
 }
 
 // compareArchive warns where an archive is another now than what is kept of it. One that
@@ -348,7 +360,7 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 		return nil, err
 	}
 	i.tell("fetched", m)
-	i.compare(i.lock.Module(address), m, got.tag, source, call.At)
+	i.compare(i.lock.Module(address), m, got.repository, source, call.At)
 	if n := len(got.files.LeftOut); n > 0 {
 		i.diags.Warn(IDLeftOut, call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
 	}
@@ -405,7 +417,7 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 	if err != nil {
 		return nil, err
 	}
-	f := &fetched{}
+	f := &fetched{repository: r}
 	ref := source.Ref
 	switch {
 	case known != nil:
@@ -418,9 +430,6 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 	if f.commit == "" {
 		if f.commit, err = r.Resolve(ref); err != nil {
 			return nil, err
-		}
-		if slices.Contains(r.Tags(), ref) {
-			f.tag = ref
 		}
 	}
 	dir, remove, err := signals.temporary("ndc-init-")
