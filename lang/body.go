@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -331,10 +332,14 @@ func (l *loader) labelText(label string, at diag.Range, spec *schema.Block) bool
 		}
 		l.fail(UnknownValue, at, "There is no %s %s.%s%s", spec.Name, quoteShort(label), choices(spec), didYouMean(label, spec.Labels))
 	default:
-		if label != "" && !strings.ContainsRune(label, 0) {
+		switch {
+		case label == "":
+			l.fail(InvalidLabel, at, "The label of %s must not be empty.", spec.Name)
+		case strings.ContainsFunc(label, unicode.IsControl):
+			l.fail(InvalidLabel, at, "%s cannot be the label of %s, which is told on one line: it has a control character.", quoteShort(label), spec.Name)
+		default:
 			return true
 		}
-		l.fail(InvalidLabel, at, "The label of %s must not be empty.", spec.Name)
 	}
 	return false
 }

@@ -19,6 +19,10 @@ job "j" {
       source "a" {
         path = "" # ERROR: missing-argument at "": "path" must not be empty. Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, or a folder of `*.bin` or `*.jsonl` files, read in the order of their names.
       }
+      source "c\u001b[31m\n" { # ERROR: invalid-label at "c\u001b[31m\n": "c\x1b[31m\n" cannot be the label of source, which is told on one line: it has a control character.
+        path   = "/d"
+        weight = 1
+      }
       source "b" {
         path = "~/data/text_document" # ERROR: invalid-value at "~/data/text_document": "~/data/text_document" is quoted where it is used, and ~ would be a folder of that name. Write "$${HOME}/data/text_document".
       }
