@@ -282,6 +282,17 @@ func TestHiddenCommit(t *testing.T) {
 	}
 }
 
+// TestOwner: git refuses to read a repository that another user owns, and who asked is
+// told what to do.
+func TestOwner(t *testing.T) {
+	dir, _ := repository(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1") // as git's own tests do
+	_, err := Open(t.Context(), "file://"+dir)
+	if err == nil || err.Error() != "it belongs to another user, and git reads it for you once you say so: git config --global --add safe.directory '"+dir+"/.git'" {
+		t.Error(err)
+	}
+}
+
 // TestLimit: what a repository sends is counted as it is written.
 func TestLimit(t *testing.T) {
 	l := &limited{written: MaxTransfer - 3}

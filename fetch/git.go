@@ -48,7 +48,7 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 		c.settle(ctx, err == nil)
 	}
 	if err != nil {
-		return nil, err
+		return nil, said(err)
 	}
 	r := &Repository{url: url, refs: map[string]string{}, auth: o.Auth}
 	for _, ref := range refs {
@@ -63,6 +63,23 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 		}
 	}
 	return r, nil
+}
+
+// owner is what git says of a repository that another user owns, and the folder that
+// it has to be allowed to read.
+var owner = regexp.MustCompile(`dubious ownership in repository at '(.+)'`)
+
+// said tells what git said of a repository on this machine, of which go-git has the
+// first line alone; what to do stands behind it.
+func said(err error) error {
+	line, ok := strings.CutPrefix(err.Error(), "unknown error: ")
+	if !ok {
+		return err
+	}
+	if m := owner.FindStringSubmatch(line); m != nil {
+		return fmt.Errorf("it belongs to another user, and git reads it for you once you say so: git config --global --add safe.directory '%s'", strings.ReplaceAll(m[1], "'", `'\''`))
+	}
+	return errors.New(line)
 }
 
 // Tags lists the tags.
