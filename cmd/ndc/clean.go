@@ -176,8 +176,7 @@ func printCleaned(t *terminal, out string, results []output.Result, dryRun bool)
 		return t.printJSON(list)
 	}
 	if len(results) == 0 {
-		_, err := fmt.Fprintf(t.out, "%s holds nothing of ndc that no job claims.\n", out)
-		return err
+		return t.print(out + " holds nothing of ndc that no job claims.\n")
 	}
 	title, text := "Removed", ""
 	if dryRun {

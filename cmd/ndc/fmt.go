@@ -163,9 +163,7 @@ func (f *formatter) report(path string, src, formatted []byte) error {
 		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, argument))
 	}
 	if f.diff {
-		_, err := f.out.Write(diff.Diff(path, src, path+" (formatted)", formatted))
-		return err
+		return f.print(string(diff.Diff(path, src, path+" (formatted)", formatted)))
 	}
-	_, err := fmt.Fprintln(f.out, path)
-	return err
+	return f.print(path + "\n")
 }

@@ -153,10 +153,11 @@ func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
 	if t.json {
 		return t.printJSON(map[string][]string{"files": names})
 	}
+	text := ""
 	for _, name := range names {
-		fmt.Fprintln(t.out, name)
+		text += name + "\n"
 	}
-	return nil
+	return t.print(text)
 }
 
 // foreignFormat is the end of a name that is a file's, such as .png; folders have

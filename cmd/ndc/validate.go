@@ -71,8 +71,7 @@ can build, without searching a layout and without writing anything.`,
 			if t.json {
 				return t.printJSON(map[string]any{"valid": true, "jobs": len(w.Jobs)})
 			}
-			_, err := fmt.Fprintf(stdout, "%s is valid; plans to make: %d.\n", args[0], len(w.Jobs))
-			return err
+			return t.print(fmt.Sprintf("%s is valid; plans to make: %d.\n", args[0], len(w.Jobs)))
 		},
 	}
 	flags.registerStrict(c)
