@@ -129,6 +129,7 @@ func TestParse(t *testing.T) {
 		entry + "weather = 3",
 		strings.Replace(entry, "  layout {", "  forecast {}\n  layout {", 1),
 		strings.Replace(entry, "  layout {", "  layout {\n    tensor_parallel = 4\n  }\n  layout {", 1),
+		"module \"m\" {\n  source = \"x\"\n  hash = \"h1:x\"\n  forecast {}\n}",
 		"plan {",
 		"\xff",
 	} {

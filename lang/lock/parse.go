@@ -72,6 +72,9 @@ func (r *reader) module(b *hclsyntax.Block) {
 	m := Module{Address: b.Labels[0], Source: r.text(b, "source"), Hash: r.text(b, "hash")}
 	r.value(b, "version", &m.Version)
 	r.value(b, "commit", &m.Commit)
+	for _, n := range b.Body.Blocks {
+		r.fail(n.TypeRange, "There is no block %q in a module.", n.Type)
+	}
 	r.file.Modules = append(r.file.Modules, m)
 }
 
