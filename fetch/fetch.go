@@ -22,7 +22,8 @@ import (
 const (
 	MaxFiles    = 10_000    // of one repository or archive
 	MaxBytes    = 64 << 20  // of all files together, unpacked
-	MaxTransfer = 256 << 20 // of what a repository sends
+	MaxTransfer = 256 << 20 // of what a repository sends, and of each object in it, unpacked
+	MaxUnpacked = 32 << 30  // of all objects that a repository sends, unpacked
 )
 
 // Files are the files of a repository or archive, by their paths.

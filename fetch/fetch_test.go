@@ -5,6 +5,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -295,9 +297,56 @@ func TestOwner(t *testing.T) {
 
 // TestLimit: what a repository sends is counted as it is written.
 func TestLimit(t *testing.T) {
-	l := &limited{written: MaxTransfer - 3}
-	c := &counted{of: l}
-	if _, err := c.Write(make([]byte, 4)); err == nil {
+	r := &received{bytes: MaxTransfer - 3}
+	if _, err := r.Write(make([]byte, 4)); err == nil {
 		t.Error("more than the limit is taken")
+	}
+}
+
+// TestPackBombs: what an object of a pack unpacks to is known before go-git makes it:
+// from its header, or from the beginning of its delta.
+func TestPackBombs(t *testing.T) {
+	object := func(kind byte, size uint64, before, content []byte) []byte {
+		b := []byte{kind<<4 | byte(size&15)}
+		for size >>= 4; size > 0; size >>= 7 {
+			b[len(b)-1] |= 0x80
+			b = append(b, byte(size&0x7f))
+		}
+		var z bytes.Buffer
+		w := zlib.NewWriter(&z)
+		if _, err := w.Write(content); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(b, before, z.Bytes())
+	}
+	const blob, ofsDelta = 3, 6
+	small := object(blob, 1, nil, []byte("x"))
+	delta := func(size uint64) []byte {
+		content := binary.AppendUvarint([]byte{1}, size)
+		return object(ofsDelta, uint64(len(content)), []byte{byte(len(small))}, content)
+	}
+	for name, c := range map[string]struct {
+		objects [][]byte
+		bomb    bool
+	}{
+		"small":             {[][]byte{small, delta(1)}, false},
+		"an object":         {[][]byte{small, object(blob, MaxTransfer+1, nil, nil)}, true},
+		"a delta":           {[][]byte{small, delta(MaxTransfer + 1)}, true},
+		"2^63 of a delta":   {[][]byte{small, delta(1 << 63)}, true},
+		"many large deltas": {append([][]byte{small}, slices.Repeat([][]byte{delta(MaxTransfer)}, MaxUnpacked/MaxTransfer)...), true},
+	} {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &received{file: f}
+		for _, part := range append([][]byte{binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(c.objects)))}, c.objects...) {
+			if _, err := r.Write(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.check(); errors.Is(err, errBomb) != c.bomb || !c.bomb && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
@@ -124,7 +122,7 @@ func (r *Repository) Resolve(ref string) (commit string, err error) {
 // Files reads the files of a commit. What a server sends lies in an empty folder
 // meanwhile, which the caller removes.
 func (r *Repository) Files(ctx context.Context, commit, dir string) (*Files, error) {
-	store := filesystem.NewStorage(&limited{Filesystem: osfs.New(dir, osfs.WithBoundOS())}, cache.NewObjectLRUDefault())
+	store := &guarded{filesystem.NewStorage(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault()), dir}
 	o := &git.CloneOptions{URL: r.url, Auth: r.auth, NoCheckout: true, Tags: git.NoTags, RecurseSubmodules: git.NoRecurseSubmodules}
 	// One commit where the server has a name for it, else all of them.
 	for _, name := range slices.Sorted(maps.Keys(r.refs)) {
@@ -192,40 +190,4 @@ func (f *Files) addBlob(tree *object.Tree, name string, hash plumbing.Hash) erro
 	}
 	defer r.Close()
 	return f.add(name, r)
-}
-
-// limited is a file system that takes only so much of what a server sends.
-type limited struct {
-	billy.Filesystem
-	written int64
-}
-
-// Create implements billy.Filesystem.
-func (l *limited) Create(name string) (billy.File, error) { return l.count(l.Filesystem.Create(name)) }
-
-// OpenFile implements billy.Filesystem.
-func (l *limited) OpenFile(name string, flag int, perm os.FileMode) (billy.File, error) {
-	return l.count(l.Filesystem.OpenFile(name, flag, perm))
-}
-
-// TempFile implements billy.Filesystem.
-func (l *limited) TempFile(dir, prefix string) (billy.File, error) {
-	return l.count(l.Filesystem.TempFile(dir, prefix))
-}
-
-func (l *limited) count(f billy.File, err error) (billy.File, error) {
-	return &counted{f, l}, err
-}
-
-type counted struct {
-	billy.File
-	of *limited
-}
-
-// Write implements io.Writer.
-func (c *counted) Write(p []byte) (int, error) {
-	if c.of.written += int64(len(p)); c.of.written > MaxTransfer {
-		return 0, fmt.Errorf("it sends more than %d MiB", MaxTransfer>>20)
-	}
-	return c.File.Write(p)
 }
