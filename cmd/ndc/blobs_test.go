@@ -10,7 +10,8 @@ import (
 )
 
 // TestRevision: every file of a commit is read as it was committed, by one git process;
-// an object that is missing is an error, and the others can still be read.
+// an object that is missing, or larger than all that ndc reads, is an error, and the others
+// can still be read.
 func TestRevision(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")
@@ -26,6 +27,9 @@ func TestRevision(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "huge.hcl"), make([]byte, largestBlob+1), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=n", "-c", "user.email=e", "-c", "core.autocrlf=false", "commit", "-q", "-m", "one"}} {
 		if _, err := git(t.Context(), dir, args...); err != nil {
 			t.Fatal(err)
@@ -39,6 +43,9 @@ func TestRevision(t *testing.T) {
 	const nothing = "0000000000000000000000000000000000000001"
 	if _, err := r.blobs.read(nothing); err == nil || err.Error() != "git cat-file: "+nothing+" missing" {
 		t.Errorf("of an object that is missing: %v", err)
+	}
+	if _, err := fs.ReadFile(r, "huge.hcl"); err == nil || !strings.Contains(err.Error(), "it has more than 64 MiB") {
+		t.Errorf("of a file that is too large: %v", err)
 	}
 	for name, text := range want {
 		if got, err := fs.ReadFile(r, name); err != nil || string(got) != text {
