@@ -346,9 +346,9 @@ func sharing(list []review.Build) (diags diag.List) {
 // readBuild reads the folder of a job in an output folder.
 func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) {
 	name := path.Join(dir, output.JobManifest)
-	text, err := fs.ReadFile(fsys, name)
+	text, err := readPlainFrom(fsys, name, largestPlan)
 	if err != nil {
-		return review.Build{}, err
+		return review.Build{}, fmt.Errorf("%s: %w", name, cause(err))
 	}
 	f, err := record.Read(text)
 	if err != nil {
@@ -364,9 +364,9 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 			continue
 		}
 		name := path.Join(dir, backend, planName)
-		text, err := fs.ReadFile(fsys, name)
+		text, err := readPlainFrom(fsys, name, largestPlan)
 		if err != nil {
-			return b, err
+			return b, fmt.Errorf("%s: %w", name, cause(err))
 		}
 		p, err := file.Read(text)
 		if err != nil {

@@ -23,7 +23,12 @@ const largestPlan = 64 << 20
 // readPlain reads a file to its end, if it is no larger than most bytes. A pipe or a
 // device, which may have no end, is an error.
 func readPlain(name string, most int64) ([]byte, error) {
-	f, err := disk{}.Open(filepath.ToSlash(name))
+	return readPlainFrom(disk{}, filepath.ToSlash(name), most)
+}
+
+// readPlainFrom is readPlain for a file system of its own, such as a revision.
+func readPlainFrom(fsys fs.FS, name string, most int64) ([]byte, error) {
+	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
