@@ -3,6 +3,7 @@ package output
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -113,6 +114,8 @@ func (o *Output) differences(f *Folder) (list []Difference) {
 			d.Why = o.blocked(d.Path, err).Why
 		case !there.exists:
 			d.Kind = Missing
+		case there.hash == "" && there.mode.IsRegular():
+			d.Why = fmt.Sprintf("has more than %d MiB", largest>>20)
 		case there.hash == "":
 			d.Why = "is " + kindOf(there.mode)
 		case there.hash != Hash(file.Content):
