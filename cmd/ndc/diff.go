@@ -384,7 +384,11 @@ func withLine(text []byte, err error) error {
 	if !errors.As(err, &broken) {
 		return err
 	}
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:max(broken.Offset-1, 0)], []byte("\n")), err)
+	before := text[:max(broken.Offset-1, 0)]
+	if bytes.HasPrefix(text[bytes.LastIndexByte(before, '\n')+1:], []byte("<<<<<<< ")) {
+		err = errors.New("the marks of a merge that was not settled; take either side of the whole folder (git checkout --ours, or --theirs), and build again")
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
 }
 
 // planSide plans the jobs of a side. Plans that are not feasible are
