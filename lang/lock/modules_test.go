@@ -42,6 +42,11 @@ func TestSources(t *testing.T) {
 			t.Errorf("the message repeats a secret: %v", err)
 		}
 	}
+	for _, text := range []string{"git::git@host:ml/x.git", "git::ssh://git@host:ml/x.git"} { // as git writes it without a scheme
+		if _, err := ParseSource(text); err == nil || !strings.Contains(err.Error(), "git::ssh://USER@HOST/PATH, with a slash behind the host") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 func TestHighest(t *testing.T) {

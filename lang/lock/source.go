@@ -46,7 +46,7 @@ func ParseSource(text string) (Source, error) {
 func parseGit(text string) (Source, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return Source{}, errors.New("what follows git:: is no URL")
+		return Source{}, errors.New("what follows git:: is no URL. Write git::https://HOST/PATH or git::ssh://USER@HOST/PATH, with a slash behind the host")
 	}
 	if _, secret := u.User.Password(); secret || u.Scheme == "https" && u.User != nil {
 		return Source{}, errors.New("it holds a user or a password, which would be in every copy of the file; let the server take a key of the SSH agent instead")
