@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -127,6 +129,30 @@ func TestFetched(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessSums: a list of hashes that somebody put there for its size is not read to
+// its end.
+func TestEndlessSums(t *testing.T) {
+	files := endless{fstest.MapFS{"m/x.hcl": {Data: []byte("x")}, "m@sums": {}}}
+	if err := Verify(files, "m", "h1:none"); !errors.Is(err, errOther) {
+		t.Error(err)
+	}
+}
+
+// endless is a file system with a list of hashes that has no end.
+type endless struct{ fstest.MapFS }
+
+func (e endless) Open(name string) (fs.File, error) {
+	f, err := e.MapFS.Open(name)
+	if name == "m@sums" {
+		f = zeros{f}
+	}
+	return f, err
+}
+
+type zeros struct{ fs.File }
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 // TestAddresses: an address becomes the name of a folder.
 func TestAddresses(t *testing.T) {
