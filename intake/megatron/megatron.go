@@ -80,8 +80,12 @@ func Command(s *shell.Script) (shell.Command, bool) {
 
 // behind is where a command's words behind its program begin; 0 where it has none. Of several
 // Python files the last is the program, which others start, but for those that stand behind an
-// option of Megatron-LM, as the file of --spec does.
+// option of Megatron-LM, as the file of --spec does. Of a program that is installed with a name
+// of its own none is.
 func behind(c shell.Command) (start int) {
+	if installed(c.Words) {
+		return 0
+	}
 	versions := megatron.Backend{}.Versions()
 	table, _ := megatron.Tables(versions[len(versions)-1])
 	for i, w := range c.Words {

@@ -171,3 +171,13 @@ func (p program) starts(r *reading, before []shell.Word) bool {
 	}
 	return path.Base(before[0].Text) == p.Command
 }
+
+// installed reports whether some words start such a program by its command.
+func installed(words []shell.Word) bool {
+	for _, p := range programs() {
+		if p.Command != "" && len(words) > 0 && p.Command == path.Base(words[0].Text) {
+			return true
+		}
+	}
+	return false
+}

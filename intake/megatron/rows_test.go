@@ -174,6 +174,7 @@ func TestFormerShape(t *testing.T) {
 func TestSwift(t *testing.T) {
 	for line, want := range map[string]string{
 		"megatron sft --num_layers 8 --tensor_model_parallel_size 2":                     "cosine 0.1 0.95 42",
+		"megatron sft --tensor_model_parallel_size 2 --seed 7 --external_plugins p.py":   "cosine 0.1 0.95 7",
 		"megatron sft --tensor_model_parallel_size 2 --lr_decay_style constant --seed 7": "constant 0.1 0.95 7",
 		"pretrain_gpt.py --num-layers 8":                                                 "linear 0.01 0.999 1234",
 	} {
@@ -181,6 +182,18 @@ func TestSwift(t *testing.T) {
 		if got := fmt.Sprint(d.Text("training.schedule"), " ", d.Float("training.optimizer.weight_decay"), " ", d.Float("training.optimizer.beta2"), " ", d.Int("training.seed")); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
+	}
+}
+
+// TestSwiftPlugins: a file of plugins among the options of ms-swift is not the program, before
+// which its launcher's options would stand.
+func TestSwiftPlugins(t *testing.T) {
+	const plugins = "--tensor_model_parallel_size 2 --micro_batch_size 1 --external_plugins examples/plugin.py --lr 1e-6 --global_batch_size 8 --bf16 true"
+	if d := launched(t, "megatron sft "+plugins); d.Int("constraints.layout.tensor_parallel") != 2 || d.Int("constraints.layout.micro_batch_size") != 1 {
+		t.Errorf("%v", d.Findings)
+	}
+	if err := Read(draft.New(), "run.sh", "core_v0.19.2", command("megatron rlhf --rlhf_type grpo "+plugins)); err == nil || !strings.Contains(err.Error(), "preferences or rewards") {
+		t.Errorf("%v", err)
 	}
 }
 
