@@ -46,6 +46,9 @@ func TestForeign(t *testing.T) {
 		{"grpo.yaml", "rollout:\n  max_head_offpolicyness: 2\n", "a configuration of AReaL"},
 		{"run.yml", "type: sft\nmicro_batch_size: 1\ndeepspeed:\n  zero_optimization:\n    stage: 3\nmodel:\n  name_or_path: m/l\n", "a configuration of ArcticTraining, which ndc does not read. Give its block deepspeed as JSON"},
 		{"run.sh", "/usr/bin/time -v arctic_training run.yml --num_gpus 8", "it starts ArcticTraining"},
+		{"sft.yaml", "model: a/b\ntuner_type: full\nmax_length: 2048\nexpert_model_parallel_size: 4\n", "a configuration of ms-swift"},
+		{"run.sh", "NPROC_PER_NODE=8 swift sft --model a/b --tuner_type full --per_device_train_batch_size 1 --deepspeed zero2", "it starts ms-swift"},
+		{"run.sh", "NPROC_PER_NODE=8 megatron sft conf/sft.yaml", "it starts ms-swift"},
 		{"job.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "Give the command of its container as a script"},
 	} {
 		_, diags := Import([]File{{Name: c.name, Content: []byte(c.content)}}, Options{})
@@ -57,7 +60,7 @@ func TestForeign(t *testing.T) {
 	if _, diags := Import([]File{{Name: "run.sh", Content: []byte(value)}}, Options{}); diags.HasErrors() {
 		t.Errorf("a value is taken for a program: %v", diags)
 	}
-	for _, program := range []string{"FORCE_TORCHRUN=1 llamafactory-cli train lf.yaml", "axolotl train ax.yaml --deepspeed ds.json"} {
+	for _, program := range []string{"FORCE_TORCHRUN=1 llamafactory-cli train lf.yaml", "axolotl train ax.yaml --deepspeed ds.json", "swift sft --model a/b --learning_rate 1e-5 --deepspeed zero2"} {
 		r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"zero_optimization": {"stage": 3}}`)}, {Name: "run.sh", Content: []byte(program)}}, Options{})
 		if diags.HasErrors() {
 			t.Fatal(diags)
