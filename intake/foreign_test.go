@@ -113,6 +113,7 @@ func TestIdle(t *testing.T) {
 		"python hf2mcore_qwen2.py" + model:                                                    "hf2mcore_qwen2.py, which converts checkpoints",
 		"megatron export --model m --tensor_model_parallel_size 2 --load a --save b --bf16 x": "ms-swift, which exports",
 		"A=\"" + model + "\"; deepspeed tasks/eval_harness/evaluate.py --load c $A":           "evaluate.py, which evaluates a model",
+		"accelerate launch lm_evaluate_megatron_qwen.py" + model:                              "lm_evaluate_megatron_qwen.py, which evaluates a model",
 		"lm_eval --model hf": "lm_eval, which evaluates a model",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte(command + "\n")}}, Options{})
