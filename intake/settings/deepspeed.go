@@ -29,7 +29,8 @@ func IsDeepSpeed(o tree.Object) bool {
 // ReadDeepSpeed reads a configuration of DeepSpeed; version is a release, ""
 // the newest.
 func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
-	r := deepSpeedDialect(version).read(d, file, root)
+	x := deepSpeedDialect(version)
+	r := x.read(d, file, x.unquoted(root))
 	r.unsaidOfZeRO()
 	r.unsaidOfOptimizer()
 	r.unsaidOfSchedule()
@@ -51,6 +52,39 @@ func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 		}
 		d.Set("training.precision", "fp32", draft.Place{})
 	}
+}
+
+// unquoted is a configuration whose ZeRO has the numbers and truth values that its text
+// spells: DeepSpeed's other sections take text for text (runtime/zero/config.py:
+// DeepSpeedZeroConfig, of pydantic).
+func (x *dialect) unquoted(root tree.Object) tree.Object {
+	var under func(string, tree.Object) tree.Object
+	under = func(prefix string, o tree.Object) tree.Object {
+		o = slices.Clone(o)
+		for i, m := range o {
+			entry, _ := x.table.Lookup(prefix + m.Key)
+			switch text := strings.TrimSpace(m.Text()); {
+			case m.Object() != nil:
+				o[i].Value = under(prefix+m.Key+".", m.Object())
+			case entry.Type == "bool" && slices.Contains([]string{"true", "t", "yes", "y", "on", "1"}, strings.ToLower(text)):
+				o[i].Value = true
+			case entry.Type == "bool" && slices.Contains([]string{"false", "f", "no", "n", "off", "0"}, strings.ToLower(text)):
+				o[i].Value = false
+			case entry.Type == "float" || entry.Type == "int" && !strings.ContainsAny(text, "eE"):
+				if isNumber(text) {
+					o[i].Value = numeral(text, m.Text())
+				}
+			}
+		}
+		return o
+	}
+	root = slices.Clone(root)
+	for i, m := range root {
+		if m.Key == "zero_optimization" && m.Object() != nil {
+			root[i].Value = under(m.Key+".", m.Object())
+		}
+	}
+	return root
 }
 
 // unsaidOfZeRO gives what DeepSpeed does where a configuration says nothing of sharding

@@ -152,6 +152,8 @@ func (r *reading) key(k key) {
 	case draft.IsSecret(k.path, value):
 		o = unknown(draft.NoSecrets)
 		value = draft.Guarded(k.path, value)
+	case (entry.Type == "int" || entry.Type == "float") && isNumber(k.Text()):
+		o = unknown(quoted)
 	default:
 		if problem := r.refused(entry, k); problem != nil {
 			o = unknown(problem.Error())
@@ -217,10 +219,16 @@ func same(standard any, n tree.Node) bool {
 	return strings.ReplaceAll(text, ": ", ":") == string(b)
 }
 
+// quoted is why a number in quotes says nothing.
+const quoted = "in quotes it is text, and a number is expected"
+
 // plain sets an argument that a key says as it is.
 func (r *reading) plain(k key, path string) outcome {
 	v, ok := convert(path, k.Node)
-	if !ok {
+	switch {
+	case !ok && isNumber(k.Text()):
+		return unknown(quoted)
+	case !ok:
 		return unknown("not a value of " + path)
 	}
 	r.d.Set(path, v, r.at(k))

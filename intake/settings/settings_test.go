@@ -239,6 +239,30 @@ func TestOptimizerCase(t *testing.T) {
 	}
 }
 
+// TestDeepSpeedText: numbers and truth values in quotes are read where DeepSpeed reads them, and
+// named elsewhere.
+func TestDeepSpeedText(t *testing.T) {
+	n, err := tree.JSON([]byte(`{"train_batch_size": "256", "bf16": {"enabled": "true"}, "zero_optimization": {"stage": "3", "overlap_comm": "True",
+		"reduce_bucket_size": "500000000", "sub_group_size": "1e9", "offload_optimizer": {"device": "cpu", "ratio": "0.5"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := draft.New()
+	ReadDeepSpeed(d, "ds.json", "", n.Object())
+	if d.Int("constraints.layout.zero_stage") != 3 || !d.Bool("execution.overlap_gradient_reduce") {
+		t.Errorf("%v", d.Findings)
+	}
+	unread := map[string]string{}
+	for _, f := range d.Findings {
+		if f.Verdict == draft.Unknown {
+			unread[f.Name] = f.Why
+		}
+	}
+	if len(unread) != 2 || unread["train_batch_size"] != quoted || unread["zero_optimization.sub_group_size"] != quoted {
+		t.Errorf("%v", unread)
+	}
+}
+
 // TestDeepSpeedDefaults: what a configuration leaves out is as the release has it, which is
 // another run than the language's defaults.
 func TestDeepSpeedDefaults(t *testing.T) {
