@@ -82,7 +82,7 @@ func calls() map[string]func(*reading, key, *rule) outcome {
 		"betas": betas, "cosine_floor": cosineFloor, "zero": zero, "adam_mode": adamMode, "cased": cased, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,
 		"agrees": agrees, "present": present, "counted": counted, "family": architecture, "window": window, "balance": balance, "initial": initial,
-		"groups": groups, "implementation": implementation, "varlen": varlen, "engine": engine, "loaded": started, "published": published, "clipping": clipping, "unlimited": unlimited,
+		"groups": groups, "implementation": implementation, "varlen": varlen, "engine": engine, "instead": instead, "loaded": started, "published": published, "clipping": clipping, "unlimited": unlimited,
 	}
 }
 

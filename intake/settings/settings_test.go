@@ -650,6 +650,35 @@ func TestTrainerSchedule(t *testing.T) {
 	}
 }
 
+// TestTrainerInstead: what LLaMA-Factory has in the place of the Trainer's optimizer is no
+// AdamW, wherever it stands, but beside an optimizer of the configuration, which counts.
+func TestTrainerInstead(t *testing.T) {
+	for _, c := range []struct{ config, options, want string }{
+		{"{}", "--use_badam True --optim adamw_torch", "badam use_badam=not understood optim=left out"},
+		{"{}", "--optim adamw_torch --use_adam_mini", "adam_mini optim=left out use_adam_mini=not understood"},
+		{"{}", "--use_muon 1", "muon use_muon=mapped"},
+		{"{}", "--use_muon False --optim adamw_torch", "adamw use_muon=left out optim=mapped"},
+		{`{"optimizer": {"type": "SGD"}}`, "--use_galore True", "sgd use_galore=not understood"},
+	} {
+		n, err := tree.JSON([]byte(c.config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "z.json", "", n.Object())
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 src/train.py --deepspeed z.json --output_dir /o "+c.options), false)
+		got := d.Text("training.optimizer")
+		for _, f := range d.Findings {
+			if f.Name == "optim" || strings.HasPrefix(f.Name, "use_") {
+				got += fmt.Sprintf(" %s=%s", f.Name, f.Verdict)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.options, got, c.want)
+		}
+	}
+}
+
 // TestTrainerFills: the Trainer fills in what the configuration has as auto; what it leaves
 // out is DeepSpeed's to say, and what it says counts.
 func TestTrainerFills(t *testing.T) {

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -147,6 +148,12 @@ func fill(d *draft.Draft, file string, root tree.Object, options []Option) {
 			d.Default(u.Argument, typed(u.Argument, u.Default), draft.Place{})
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.given)) {
+		if k, u := r.given[name], r.rules.of(name); u != nil && u.Call == "instead" && word(k.Node) == "true" {
+			r.label(k, u.Argument, optimizerOfSwitch(name))
+			r.ruling("optim", draft.Left, "", name+" has another optimizer in its place")
+		}
+	}
 	for path, option := range map[string]string{scheduleOf: "lr_scheduler_type", optimizerOf: "optim"} {
 		if v, ok := configured[path]; ok {
 			d.Set(path, v.Value, v.Place)
@@ -165,6 +172,21 @@ func fill(d *draft.Draft, file string, root tree.Object, options []Option) {
 		d.Set(path, v.Value, v.Place)
 	}
 	r.warmup(configured[scheduleOf].Value != nil)
+}
+
+// optimizerOfSwitch is the optimizer that a switch has in the place of the Trainer's.
+func optimizerOfSwitch(key string) string { return strings.TrimPrefix(key, "use_") }
+
+// instead reads such a switch. What it sets follows from all options, since it counts before
+// the Trainer's wherever it stands.
+func instead(_ *reading, k key, u *rule) outcome {
+	if word(k.Node) == "false" {
+		return left("off")
+	}
+	if _, ok := convert(u.Argument, tree.Node{Value: optimizerOfSwitch(k.path)}); !ok {
+		return unknown("no value of " + u.Argument)
+	}
+	return outcome{to: u.Argument}
 }
 
 // Arguments that a configuration of DeepSpeed says before the Trainer does, also where it
