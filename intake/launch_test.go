@@ -932,6 +932,7 @@ func TestTrainerFile(t *testing.T) {
 		{common + "finetuning_type: full\nstage: sft\ncutoff_len: 4096\nbf16: true\n", ds, "#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nllamafactory-cli train x/sft.yaml learning_rate=2e-5\n",
 			[]string{"learning_rate = 2e-5", "global_batch_size = 96", "recompute = \"full\"", "sequence_length = 4096", "zero_stage = 3", "precision = \"bf16\"", "steps = 900"}},
 		{common + "finetuning_type: full\ndisable_gradient_checkpointing: true\n", ds, "llamafactory-cli train sft.yaml --max_steps 7\n", []string{"recompute = \"none\"", "sequence_length = 2048", "steps = 7\n"}},
+		{common + "tuner_type: full\nmodel: a/b\n", ds, "swift sft sft.yaml\n", []string{"global_batch_size = var.global_batch_size", "weight_decay = 0.1", "beta2 = 0.95", "schedule \"cosine\""}},
 		{common + "max_length: 8192\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs:\n  min_lr_rate: 0.1\n", accelerate, "accelerate launch --num_machines 2 --num_processes 16 sft.py --config sft.yaml --seed 7\n",
 			[]string{"global_batch_size = 96", "seed = 7", "nodes = 2", "schedule \"cosine\"", "minimum_learning_rate = 1e-6", "sequence_length = 8192"}},
 	} {

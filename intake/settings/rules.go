@@ -33,6 +33,7 @@ type rule struct {
 	Other    string         `json:"other"`    // why a file with another value is none
 	Unless   []string       `json:"unless"`   // keys that say instead whether the file is one, where they are there
 	Default  any            `json:"default"`  // what the argument is where nothing is said
+	Program  map[string]any `json:"program"`  // arguments that the program which has the keys has other defaults of; null: that nobody knows
 	Source   string         `json:"source"`   // where the framework says so
 }
 

@@ -143,9 +143,20 @@ func fill(d *draft.Draft, file string, root tree.Object, options []Option) {
 		}
 	}
 	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("trainer.jsonl"), strange: "an option of the training script, which ndc does not know"}).read(d, file, root, options...)
+	own := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(r.given)) {
+		if u := r.rules.of(name); u != nil {
+			maps.Copy(own, u.Program)
+		}
+	}
 	for name, u := range r.rules {
-		if _, given := r.given[name]; u.Default != nil && !given {
-			d.Default(u.Argument, typed(u.Argument, u.Default), draft.Place{})
+		_, given := r.given[name]
+		v, differs := own[u.Argument]
+		if !differs {
+			v = u.Default
+		}
+		if u.Default != nil && v != nil && !given {
+			d.Default(u.Argument, typed(u.Argument, v), draft.Place{})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.given)) {
