@@ -304,6 +304,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	var unknown []string
 	var machines, ranks int64
 	var at draft.Place
+	hosts := -1
 	for i, w := range words {
 		if start < 0 {
 			if engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || i == accelerate {
@@ -348,6 +349,8 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 			}
 		case !script && (name == "--exclude" || name == "-e"):
 			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "GPUs that are not used: --nodes and --gpus say those that are"})
+		case !script && (name == "--hostfile" || name == "-H"):
+			hosts = i
 		case script && trainer:
 		case !script && name == "--num_machines" && err == nil && n > 0:
 			machines, at = n, places[i]
@@ -365,6 +368,10 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 		case script:
 			d.Find(draft.Finding{Place: places[i], Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
 		}
+	}
+	if hosts >= 0 && !d.Has("cluster.nodes") {
+		name, _, _ := strings.Cut(words[hosts], "=")
+		d.Find(draft.Finding{Place: places[hosts], Name: name, Verdict: draft.Unknown, Why: "the nodes and their GPUs stand in that file, which ndc does not read: --nodes and --gpus say them"})
 	}
 	if ranks > 0 {
 		machines = max(machines, 1)

@@ -153,6 +153,8 @@ func TestIncluded(t *testing.T) {
 		"--include a@b":                   "0 0 [--include]",
 		"--include $HOSTS":                "0 0 [--include]",
 		"--exclude a:7":                   "0 0 [--exclude]",
+		"--hostfile h":                    "0 0 [--hostfile]",
+		"-H h --num_nodes 2 --num_gpus 4": "2 4 []",
 	} {
 		d := draft.New()
 		Launcher(d, "run.sh", words("deepspeed "+options+" train.py"), false)
