@@ -284,8 +284,12 @@ func (b *builder) expertParallel() {
 		bytes = units.Bytes(math.Round(local * row * float64(g.Size())))
 		once = (g.AllGather(bytes) + g.ReduceScatter(bytes)) / 2
 	default:
-		bytes = units.Bytes(math.Round(local * float64(m.MoE.TopK) * row * b.copies()))
-		once = max(g.AllToAll(bytes), b.e.moved(g, b.x.MoEDispatcher, bytes)) * units.Seconds(max(1, m.MoE.LoadImbalance))
+		copies, busiest := b.copies(), m.MoE.LoadImbalance
+		if m.MoE.TokenDrop && m.MoE.CapacityFactor > 0 && !plan.SendsTokens(b.x.MoEDispatcher) { // to each expert its capacity, padded
+			copies, busiest = m.MoE.CapacityFactor, 1
+		}
+		bytes = units.Bytes(math.Round(local * float64(m.MoE.TopK) * row * copies))
+		once = max(g.AllToAll(bytes), b.e.moved(g, b.x.MoEDispatcher, bytes)) * units.Seconds(max(1, busiest))
 	}
 	sync := b.sync()
 	for range 2 { // dispatch and combine

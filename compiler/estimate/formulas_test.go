@@ -434,6 +434,21 @@ func TestExpertVolume(t *testing.T) {
 	check(t, "all-to-all", collectiveBytes(&d, "expert_parallel", "all_to_all"), 64*31*4*2*2*8192*4096)
 }
 
+// TestPaddedVolume: where tokens are dropped the plain exchange sends each expert its capacity,
+// which no load makes uneven; DeepEP sends what is not dropped.
+func TestPaddedVolume(t *testing.T) {
+	for dispatcher, sent := range map[string]units.Bytes{"alltoall": 5, "deepep": 4} {
+		l, x := single(8), execution()
+		l.ExpertParallel, x.MoEDispatcher = 8, dispatcher
+		even, m := moe(), moe()
+		even.MoE.TokenDrop, even.MoE.CapacityFactor = true, 1
+		m.MoE.TokenDrop, m.MoE.CapacityFactor, m.MoE.LoadImbalance = true, 1.25, 1
+		whole := New(jobOf(even, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
+		padded := New(jobOf(m, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
+		check(t, dispatcher, 4*collectiveBytes(&padded, "expert_parallel", "all_to_all"), sent*collectiveBytes(&whole, "expert_parallel", "all_to_all"))
+	}
+}
+
 // TestSplitExperts: ranks that split experts exchange the rows that were routed to them,
 // or read all tokens of their group, which are gathered and scattered once around the
 // mixture.
