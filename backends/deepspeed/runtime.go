@@ -16,7 +16,8 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		Sharding: runtime.Sharding{
 			Unit: runtime.Bucket, Optimizer: 1, Gradients: 2, Parameters: 3,
 			GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
-			AllReduces: true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
+			ReplicasOnce: true, // zero.mics: allreduce_mics_shard_grads
+			AllReduces:   true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
 		},
 		Buckets: buckets,
 		// deepspeed/runtime/pipe/engine.py: outputs and their gradients are cut over the

@@ -109,11 +109,12 @@ var distributedOptimizer = runtime.Sharding{
 	GathersMXFP8Whole: true, // megatron/core/distributed/param_and_grad_buffer.py, shared_buffer
 }
 
-// megatronFSDP follows its ZeRO stage, layer by layer.
+// megatronFSDP follows its ZeRO stage, layer by layer. Its outer group waits for the
+// last micro-batch (megatron_fsdp.py: outer_fsdp_group_grad_reduce).
 var megatronFSDP = runtime.Sharding{
 	Unit: runtime.Block, Optimizer: 1, Gradients: 2, Parameters: 3,
 	GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
-	ClearsGradients: true, SavesInParts: true,
+	ReplicasOnce: true, ClearsGradients: true, SavesInParts: true,
 }
 
 // ReleasesBehind counts the minor releases from core_v0.minor to the last that

@@ -57,6 +57,16 @@ func TestCommunicationVolumes(t *testing.T) {
 	check(t, "blocks gathered", collectiveBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
 	check(t, "blocks reduced", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
 
+	hybrid := dp // what is left is added up over the replicas with every micro-batch, or once
+	hybrid.DataParallelShard, hybrid.DataParallelReplicate, hybrid.MicroBatches = 4, 2, 64
+	d = New(jobOf(dense(), 1), targetOf(runtimes.Blocks())).Describe(&hybrid, &x)
+	check(t, "replicas with every micro-batch", collectiveBytes(&d, "data_parallel_replicate", "all_reduce"), 64*4*parameters/4)
+	once := targetOf(runtimes.Blocks())
+	once.Runtime.Sharding.ReplicasOnce = true
+	d = New(jobOf(dense(), 1), once).Describe(&hybrid, &x)
+	check(t, "replicas once", collectiveBytes(&d, "data_parallel_replicate", "all_reduce"), 4*parameters/4)
+	check(t, "shards of replicas", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
+
 	dp.ZeroStage = 2 // buckets: all-reduced with every micro-batch, gathered once
 	zero := targetOf(runtimes.Buckets())
 	zero.Runtime.Sharding.AllReduces = true

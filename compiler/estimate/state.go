@@ -110,37 +110,59 @@ func (s *fsdp) gather(p *pass, dense interface {
 }
 
 // reduction is the time to reduce-scatter a pass's gradients over the shards
-// and to all-reduce what is left over the replicas.
+// and to all-reduce what is left over the replicas, where every micro-batch does.
 func (s *fsdp) reduction(p *pass) units.Seconds {
-	return s.e.reduce(&p.collectives, s.g, p.elements, s.l, s.x)
+	t := s.e.reduce(&p.collectives, s.g, p.elements, s.l, s.x)
+	if !s.e.runtime.ShardingOf(s.x).ReplicasOnce {
+		t += s.e.overReplicas(&p.collectives, s.g, p.elements, s.l, s.x)
+	}
+	return t
 }
 
 // reduce is a sharded reduction of the gradients of elements.
 func (e *Evaluator) reduce(into *collectives, g *groups, n program.Elements, l *plan.Layout, exec *plan.Execution) units.Seconds {
-	width := bytesOf(exec.GradientDType)
-	d, x := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
-	if p := e.runtime.ShardingOf(exec); p.AllReduces && l.ZeroStage < p.Parameters {
+	d, x := gradientBytes(n, exec)
+	if e.reducesWhole(l, exec) {
 		return e.allReduce(into, g, d, x)
 	}
 	t := g.shard.ReduceScatter(d)
 	into.put(collectiveShardReduce, d, t, 0)
+	if x > 0 {
+		te := g.expertShard.ReduceScatter(x)
+		into.put(collectiveExpertShardReduce, x, te, 0)
+		t += te
+	}
+	return t
+}
+
+// gradientBytes are the gradients of elements, and those of experts.
+func gradientBytes(n program.Elements, x *plan.Execution) (dense, experts units.Bytes) {
+	width := bytesOf(x.GradientDType)
+	return units.Bytes(width * float64(n.Dense)), units.Bytes(width * float64(n.Expert))
+}
+
+// reducesWhole reports whether every rank gets all gradients of a sharded reduction.
+func (e *Evaluator) reducesWhole(l *plan.Layout, x *plan.Execution) bool {
+	p := e.runtime.ShardingOf(x)
+	return p.AllReduces && l.ZeroStage < p.Parameters
+}
+
+// overReplicas is the sum over the replicas of what a sharded reduction leaves.
+func (e *Evaluator) overReplicas(into *collectives, g *groups, n program.Elements, l *plan.Layout, exec *plan.Execution) (t units.Seconds) {
+	if e.reducesWhole(l, exec) {
+		return 0
+	}
+	d, x := gradientBytes(n, exec)
 	if g.replica.Size() > 1 {
 		part := d / units.Bytes(g.shard.Size())
-		r := g.replica.AllReduce(part)
-		into.put(collectiveReplicaReduce, part, r, 0)
-		t += r
+		t = g.replica.AllReduce(part)
+		into.put(collectiveReplicaReduce, part, t, 0)
 	}
-	if x == 0 {
-		return t
-	}
-	te := g.expertShard.ReduceScatter(x)
-	into.put(collectiveExpertShardReduce, x, te, 0)
-	t += te
-	if g.expertReplica.Size() > 1 {
+	if x > 0 && g.expertReplica.Size() > 1 {
 		part := x / units.Bytes(g.expertShard.Size())
-		r := g.expertReplica.AllReduce(part)
-		into.put(collectiveExpertReplicaReduce, part, r, 0)
-		t += r
+		te := g.expertReplica.AllReduce(part)
+		into.put(collectiveExpertReplicaReduce, part, te, 0)
+		t += te
 	}
 	return t
 }

@@ -18,8 +18,8 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
 	p, n := e.runtime.ShardingOf(x), s.elements[0]
 	with := p.PerMicroBatch(l)
-	if !with.Reduce {
-		t := e.reduceOnce(l, x, n)
+	if !with.Reduce || p.ReplicasOnce {
+		t := e.reduceOnce(l, x, n, with.Reduce)
 		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
 		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t, window)
 	}
@@ -59,18 +59,22 @@ func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
 	return t
 }
 
-// reduceOnce is the gradient reduction of one rank.
-func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
-	s, width := &e.step, bytesOf(x.GradientDType)
+// reduceOnce is the gradient reduction of one rank, or, where every micro-batch reduces over
+// the shards, what is left of it.
+func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elements, reduced bool) (t units.Seconds) {
+	s := &e.step
 	if l.ZeroStage >= e.runtime.ShardingOf(x).Optimizer {
-		t := e.reduce(&s.collectives, s.g, n, l, x)
+		if !reduced {
+			t = e.reduce(&s.collectives, s.g, n, l, x)
+		}
+		t += e.overReplicas(&s.collectives, s.g, n, l, x)
 		for _, kind := range reductions {
-			s.collectives[kind].pieces = true
+			s.collectives[kind].pieces = s.collectives[kind].bytes > 0
 		}
 		return t
 	}
-	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
-	t := s.g.data.AllReduce(d)
+	d, w := gradientBytes(n, x)
+	t = s.g.data.AllReduce(d)
 	s.collectives.bulk(collectiveReplicaReduce, d, t)
 	if w > 0 {
 		te := s.g.expertData.AllReduce(w)

@@ -48,6 +48,9 @@ type Sharding struct {
 	// of which every rank then keeps its part: twice the volume of a
 	// reduce-scatter.
 	AllReduces bool
+	// ReplicasOnce says that gradients which are reduced with every micro-batch are
+	// added up over the replicas with the last one alone.
+	ReplicasOnce bool
 	// ClearsGradients says that every step clears the whole buffer of gradients.
 	ClearsGradients bool
 	// CachesQuantised says that low-precision copies of all weights of a stage are
