@@ -60,7 +60,7 @@ func (g *groups) along(at line) *collective.Group {
 	case lineTensor:
 		return g.tensor
 	case lineContext:
-		return g.context
+		return g.context()
 	case lineExpert:
 		return g.expert
 	case linePipeline:

@@ -125,8 +125,10 @@ func (g *groups) of(c collectiveKind) *collective.Group {
 	switch c {
 	case collectiveTensorGather, collectiveTensorScatter, collectiveTensorReduce:
 		return g.tensor
-	case collectiveContextRing, collectiveContextGather, collectiveContextExchange:
-		return g.context
+	case collectiveContextExchange:
+		return g.heads
+	case collectiveContextRing, collectiveContextGather:
+		return g.ring
 	case collectiveExpertExchange, collectiveExpertGather:
 		return g.expert
 	case collectiveExpertTensorGather, collectiveExpertTensorScatter:

@@ -214,22 +214,22 @@ func lineOf(c collectiveKind) line {
 // its block to the neighbour while it works on the last one; all_gather
 // collects keys and values before and scatters their gradients after; ulysses
 // exchanges heads for tokens around the core, twice each way (Liu et al. 2023,
-// arXiv:2310.01889; Jacobs et al. 2023, arXiv:2309.14509).
+// arXiv:2310.01889; Jacobs et al. 2023, arXiv:2309.14509). Hierarchical does that
+// inside a node, and is a ring across.
 func (b *builder) contextParallel(c *program.CoreAttention, m plan.Modules, forward, backward units.Seconds) {
-	g := b.g.context
-	n := g.Size()
-	if n <= 1 {
-		return
-	}
 	tokens := float64(c.Batch * c.Queries)
 	kv := units.Bytes(tokens * 2 * float64(c.KVHeads*(c.QKDim+c.VDim)))
-	switch b.x.ContextParallelType {
-	case "ulysses", "hierarchical":
+	if b.g.heads.Size() > 1 {
 		qo := units.Bytes(tokens * 2 * float64(c.Heads*(c.QKDim+c.VDim)))
-		t := g.AllToAll(kv + qo)
+		t := b.g.heads.AllToAll(kv + qo)
 		b.putRepeated(m, collectiveContextExchange, 1, kv+qo, t, 0)
 		b.putBackward(collectiveContextExchange, kv+qo, t, 0)
-	case "all_gather":
+	}
+	g := b.g.ring
+	n := g.Size()
+	switch {
+	case n <= 1:
+	case b.x.ContextParallelType == "all_gather":
 		all := kv * units.Bytes(n)
 		b.putRepeated(m, collectiveContextGather, 1, all, g.AllGather(all), 0)
 		b.putBackward(collectiveContextGather, all, g.ReduceScatter(all), 0)

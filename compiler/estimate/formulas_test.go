@@ -879,6 +879,23 @@ func TestHostBandwidth(t *testing.T) {
 	}
 }
 
+// TestHierarchicalContext: ranks of a node exchange heads for tokens, and pass keys and values
+// on to those of other nodes.
+func TestHierarchicalContext(t *testing.T) {
+	j := jobOf(dense(), 4)
+	l, x := single(1), execution()
+	l.TensorParallel, l.SequenceParallel, l.ContextParallel, x.ContextParallelType = 2, true, 16, "hierarchical"
+	d := New(j, targetOf(runtimes.Whole())).Describe(&l, &x)
+	const head = 512 * 32 * 2 * (8192 / 16) * 2 * 128 // bytes of a key and a value head of all layers and micro-batches, forward
+	check(t, "exchange", collectiveBytes(&d, "context_parallel", "all_to_all"), 2*head*(16+4))
+	check(t, "ring", collectiveBytes(&d, "context_parallel", "point_to_point"), 3*head*4*(16/4-1))
+	for _, c := range d.Communication {
+		if c.Group == "context_parallel" && c.Collective == "all_to_all" && c.Link != "nvlink" {
+			t.Errorf("heads are exchanged over %s", c.Link)
+		}
+	}
+}
+
 // TestRing: a ring over four times as long a block keeps more of the rate of attention,
 // by (1 + 1100/2048)/(1 + 1100/8192), and gathered keys and values do not depend on it.
 func TestRing(t *testing.T) {

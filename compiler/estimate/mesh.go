@@ -8,13 +8,23 @@ import (
 
 // groups are the communicators of a layout.
 type groups struct {
-	tensor, context, pipeline, expert, expertTensor *collective.Group
-	shard, replica                                  *collective.Group // of dense gradients; shard holds context parallelism
-	expertShard, expertReplica                      *collective.Group
-	data, expertData                                *collective.Group // shards and replicas together
-	embedding, world                                *collective.Group
-	amax                                            *collective.Group // tensor and data parallelism together, which share delayed scaling
-	hpz                                             *collective.Group // ZeRO++ secondary partition
+	tensor, pipeline, expert, expertTensor *collective.Group
+	heads, ring                            *collective.Group // of context parallelism: ranks that exchange heads for tokens, and those that pass keys and values on
+	shard, replica                         *collective.Group // of dense gradients; shard holds context parallelism
+	expertShard, expertReplica             *collective.Group
+	data, expertData                       *collective.Group // shards and replicas together
+	embedding, world                       *collective.Group
+	amax                                   *collective.Group // tensor and data parallelism together, which share delayed scaling
+	hpz                                    *collective.Group // ZeRO++ secondary partition
+}
+
+// context is the group whose link the exchange of context parallelism waits for: what a ring
+// passes on hides behind compute.
+func (g *groups) context() *collective.Group {
+	if g.heads.Size() > 1 {
+		return g.heads
+	}
+	return g.ring
 }
 
 // group returns the communicator of size ranks, stride apart, from the cache.
@@ -41,7 +51,6 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) *groups {
 	pipe := layout.Stride(dense, l, plan.PipelineParallel)
 	g := &groups{
 		tensor:   e.group(l.TensorParallel, layout.Stride(dense, l, plan.TensorParallel)),
-		context:  e.group(l.ContextParallel, layout.Stride(dense, l, plan.ContextParallel)),
 		pipeline: e.group(l.PipelineParallel, pipe),
 		shard:    e.group(l.ContextParallel*l.DataParallelShard, inner),
 		replica:  e.group(l.DataParallelReplicate, layout.Stride(dense, l, plan.DataParallelReplicate)),
@@ -49,6 +58,15 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) *groups {
 		world:    e.group(l.GPUs(), 1),
 		amax:     e.group(l.GPUs()/l.PipelineParallel, 1),
 	}
+	neighbours, heads := layout.Stride(dense, l, plan.ContextParallel), 1
+	switch x.ContextParallelType {
+	case "ulysses":
+		heads = l.ContextParallel
+	case "hierarchical": // inside a node, and a ring across
+		heads = min(l.ContextParallel, max(1, e.job.Cluster.GPUsPerNode/neighbours))
+	}
+	g.heads = e.group(heads, neighbours)
+	g.ring = e.group(l.ContextParallel/heads, neighbours*heads)
 	g.embedding = g.replica
 	if l.PipelineParallel > 1 {
 		g.embedding = e.group(2, pipe*(l.PipelineParallel-1))

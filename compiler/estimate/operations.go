@@ -148,15 +148,12 @@ func scale(p compute.Passes, n float64) compute.Passes {
 // attention times the core and its context-parallel communication.
 func (b *builder) attention(o *program.Operation) {
 	c := &o.Core
-	cp := units.Seconds(b.l.ContextParallel)
+	split, cp := b.g.heads.Size(), units.Seconds(b.g.ring.Size())
 	a := compute.Attention{
 		Kernel: b.e.kernel(b.x), DType: b.e.attentionType(b.dtype), Dropout: b.e.model.Dropout > 0,
-		Batch: c.Batch, Heads: c.Heads, KVHeads: c.KVHeads,
+		Batch: c.Batch, Heads: max(c.Heads/split, 1), KVHeads: max(c.KVHeads/split, 1),
 		Queries: c.Keys, Keys: c.Keys, HeadDim: c.QKDim, ValueDim: c.VDim,
 		Causal: true, Window: c.Window,
-	}
-	if b.x.ContextParallelType == "ulysses" && b.l.ContextParallel > 1 {
-		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
 	f, w = f/cp, w/cp

@@ -134,7 +134,7 @@ func (g *groups) terms(c *costs) uncertainty.Terms {
 	for _, exposed := range [...]struct {
 		at   line
 		over *collective.Group
-	}{{lineTensor, g.tensor}, {lineContext, g.context}, {lineExpert, g.expert}, {lineState, g.shard}, {linePipeline, g.pipeline},
+	}{{lineTensor, g.tensor}, {lineContext, g.context()}, {lineExpert, g.expert}, {lineState, g.shard}, {linePipeline, g.pipeline},
 		{lineGradients, g.data}, {lineParameters, g.shard}, {lineSmall, g.world}} {
 		if c[exposed.at] != 0 {
 			t[termOver(exposed.over)] += c[exposed.at]
