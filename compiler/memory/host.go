@@ -26,7 +26,7 @@ func (h *hostMemory) cover(o *hostMemory) {
 
 // hostOf is what a rank of a stage needs.
 func (m *Model) hostOf(e *evaluation, s *state, moved, spilled int64) hostMemory {
-	return hostMemory{state: s.host, activations: moved, pages: spilled, read: m.reading(e, s), checkpoint: m.staging(e, s)}
+	return hostMemory{state: s.host, activations: moved, pages: spilled, read: m.reading(e, s), checkpoint: m.staging(s)}
 }
 
 // reading is what a rank reads into host memory at once when it resumes: the file
@@ -52,17 +52,14 @@ func (m *Model) resumes() bool {
 }
 
 // staging is the host copy that an asynchronous checkpoint writes from:
-// everything that is particular to this rank. Parameters that every
-// data-parallel rank holds in full are written by one of them in turn.
-func (m *Model) staging(e *evaluation, s *state) int64 {
+// everything that is particular to this rank. Of parameters that several ranks
+// hold in full each writes a part.
+func (m *Model) staging(s *state) int64 {
 	c := &m.job.Training.Checkpoint
 	if !c.Async || c.Path == "" {
 		return 0
 	}
-	n := s.resident[lineParameters]
-	if e.sharding.SavesInParts && e.l.ZeroStage < e.sharding.Parameters {
-		n /= int64(e.l.DataParallel() * e.l.ContextParallel)
-	}
+	n := s.written
 	if c.SaveOptimizer {
 		n += s.resident[lineMaster] + max(s.resident[lineMoments], s.saved) + s.host
 	}

@@ -52,6 +52,7 @@ type state struct {
 	step      transient // during the optimizer step, or during a save if that is worse
 	saved     int64     // moments in fp32 that a save makes of smaller ones
 	host      int64     // bytes per rank in host memory
+	written   int64     // parameters of which the rank writes a checkpoint
 }
 
 // accumulated is how gradients are kept from the first backward pass of a step
@@ -115,6 +116,11 @@ func (m *Model) state(e *evaluation, h *holding, s *state) {
 		s.even()
 	}
 	m.lowPrecision(e, h, s)
+	s.written = s.resident[lineParameters]
+	if e.sharding.SavesInParts && e.l.ZeroStage < e.sharding.Parameters {
+		copies := shards{dense: int64(e.l.DataParallel() * e.l.ContextParallel), expert: int64(max(1, e.l.ExpertDataParallel()))}
+		s.written = copies.of(m.parameterBytes(h, true), h.elements)
+	}
 }
 
 // even makes what is kept at times the same for all blocks of a stage.

@@ -213,9 +213,8 @@ func TestSaves(t *testing.T) {
 	saves(j)
 	m := New(j, targetOf(runtimes.Whole()))
 	x := &plan.Execution{GradientDType: "fp32", OptimizerStateDType: "bf16"}
-	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, DataParallelShard: 16, DataParallelReplicate: 1, PipelineParallel: 1, ZeroStage: 1}
 	s := stateOf(runtimes.Whole(), "bf16", &plan.Layout{ZeroStage: 1}, x, saves)
-	if got := float64(m.staging(&evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x)}, &s)) / 1e9; got != 8+2+20.0/16 {
+	if got := float64(m.staging(&s)) / 1e9; got != 8+2+16.0/16+4.0/4 {
 		t.Errorf("staged: %.3f GB", got)
 	}
 }
