@@ -12,7 +12,16 @@ import (
 
 // assign sets a variable.
 func (e *evaluator) assign(a *syntax.Assign, export bool) {
-	if a.Name == nil { // an option of declare
+	if a.Name == nil { // an option of declare, or a word that is expanded to a name and its value
+		if a.Value == nil {
+			return
+		}
+		for _, t := range e.fieldsOf(a.Value) {
+			name, _, ok := strings.Cut(t.String(), "=")
+			if ok && syntax.ValidName(name) && !t[:len(name)].isOpen() && e.spend(0, len(t)) {
+				e.state.variables[name] = variable{text: unquoted(t[len(name)+1:]), exported: export || e.state.variables[name].exported || e.state.allExported}
+			}
+		}
 		return
 	}
 	name := a.Name.Value

@@ -106,7 +106,7 @@ func assigns(stmts []*syntax.Stmt) bool {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.CallExpr:
-				only = only && (len(n.Args) == 0 || slices.Contains([]string{"echo", "[", "test", "true", ":"}, n.Args[0].Lit()))
+				only = only && (len(n.Args) == 0 || slices.Contains([]string{"echo", "cut", "[", "test", "true", ":"}, n.Args[0].Lit()))
 			case *syntax.ForClause, *syntax.WhileClause, *syntax.FuncDecl, *syntax.Subshell:
 				only = false
 			}

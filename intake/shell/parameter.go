@@ -149,10 +149,14 @@ func (e *evaluator) escaped(p *syntax.SglQuoted) text {
 func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	last := stmts[len(stmts)-1]
 	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && len(stmts) == 1 && len(last.Redirs) == 0 && !last.Negated && !last.Background {
-		if in, ok := e.printed([]*syntax.Stmt{pipe.X}); ok && pipe.Op == syntax.Pipe && e.isCalculator(pipe.Y) && len(pipe.Y.Redirs) == 0 {
+		in, ok := e.printed([]*syntax.Stmt{pipe.X})
+		switch {
+		case !ok || pipe.Op != syntax.Pipe || len(pipe.Y.Redirs) > 0:
+			return nil, false
+		case e.isCalculator(pipe.Y):
 			return e.calculated(in, e.line(pipe.Y.Pos()))
 		}
-		return nil, false
+		return e.cutField(in, pipe.Y)
 	}
 	if len(stmts) == 1 && e.isCalculator(last) && len(last.Redirs) == 1 && last.Redirs[0].Op == syntax.WordHdoc && !last.Negated && !last.Background {
 		return e.calculated(e.word(last.Redirs[0].Word), e.line(last.Pos()))
@@ -216,6 +220,31 @@ var notDigits = regexp.MustCompile(`[^0-9]+`)
 
 // mostDigits is how many they may have together, so that no product is too large for bash.
 const mostDigits = 18
+
+// fieldOptions are the options of cut for one field of a line, and what stands between fields.
+var fieldOptions = regexp.MustCompile(`^(?:-d ?(.) -f ?([1-9])|-f ?([1-9]) -d ?(.))$`)
+
+// cutField is what cut prints of a line that is known.
+func (e *evaluator) cutField(in text, s *syntax.Stmt) (text, bool) {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 3 || call.Args[0].Lit() != "cut" || len(call.Assigns) > 0 || e.state.functions["cut"] != nil {
+		return nil, false
+	}
+	options := joined(e.words(call.Args[1:]))
+	said := fieldOptions.FindStringSubmatch(options.String())
+	if said == nil || options.isOpen() || in.isOpen() || strings.Contains(in.String(), "\n") {
+		return nil, false
+	}
+	fields := strings.Split(in.String(), said[1]+said[4])
+	n, _ := strconv.Atoi(said[2] + said[3])
+	switch {
+	case len(fields) == 1:
+		return in, true
+	case n > len(fields):
+		return nil, true
+	}
+	return known(fields[n-1], e.line(call.Pos())), true
+}
 
 // isCalculator reports bc without options.
 func (e *evaluator) isCalculator(s *syntax.Stmt) bool {
