@@ -507,6 +507,7 @@ func TestOpenPaths(t *testing.T) {
 func TestUnread(t *testing.T) {
 	for options, want := range map[string]string{
 		"":                                 "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
+		"--use-torch-fsdp2":                "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=<nil> precision=fp32 asked=[]",
 		"--tensor-model-parallel-size $TP": "tensor_parallel=<nil> sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
 		"--recompute-granularity? full? --sequence-parallel? --bf16?": "tensor_parallel=1 sequence_parallel=<nil> pipeline_parallel=1 recompute=<nil> zero_stage=0 precision=<nil> asked=[]",
 		"--use-distributed-optimizer? --bf16 --fp8-format? hybrid?":   "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=<nil> precision=bf16 asked=[]",

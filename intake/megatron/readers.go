@@ -93,7 +93,7 @@ func allReaders() map[string]func(*reading, *option) outcome {
 		"--use-precision-aware-optimizer":           (*reading).later,
 		"--use-pytorch-profiler":                    (*reading).later,
 		"--use-sharp":                               (*reading).sharp,
-		"--use-torch-fsdp2":                         (*reading).noArgument,
+		"--use-torch-fsdp2":                         (*reading).torchFSDP,
 		"--valid-data-path":                         (*reading).validation,
 		"--window-size":                             (*reading).window,
 	}
@@ -114,6 +114,13 @@ func (r *reading) later(o *option) outcome {
 }
 
 func (r *reading) noArgument(*option) outcome { return unknown("ndc has no argument for it") }
+
+// torchFSDP shards parameters, gradients and optimizer by torch, which ndc does not emit for
+// Megatron-LM; which of them a job shards is left open.
+func (r *reading) torchFSDP(o *option) outcome {
+	r.unread["constraints.layout.zero_stage"] = true
+	return r.noArgument(o)
+}
 
 func (r *reading) number(o *option) (float64, bool) {
 	f, err := strconv.ParseFloat(o.first(), 64)
