@@ -154,7 +154,8 @@ func padded(size int, tensor int64) int64 {
 	return (int64(size) + unit - 1) / unit * unit
 }
 
-// hasMore reports whether an entry has a block that the files do not say.
+// hasMore reports whether an entry has a block, or layers of multi-token prediction, that the
+// files do not say.
 func hasMore(stated *draft.Draft, m *job.Model) bool {
 	for block, has := range map[string]bool{
 		"position_embedding.scaling": m.PositionEmbedding.Scaling != nil, "sliding_window": m.Attention.SlidingWindow.Size > 0,
@@ -164,7 +165,7 @@ func hasMore(stated *draft.Draft, m *job.Model) bool {
 			return true
 		}
 	}
-	return false
+	return m.MTP.Layers > 0 && !stated.Has("model.mtp_layers")
 }
 
 func published(m *job.Model, path string, value any) bool {

@@ -64,3 +64,24 @@ func TestOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsaidPrediction: a launch without multi-token prediction does not train an entry of the
+// catalogue that has it.
+func TestUnsaidPrediction(t *testing.T) {
+	src, err := os.ReadFile("../examples/deepseek-v3/out/deepseek-v3/megatron/launch.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unsaid, want := range map[string]string{"": "catalog.model.deepseek_v3", "--mtp-": `architecture = "deepseek_v3"`} {
+		var lines []string
+		for line := range strings.Lines(string(src)) {
+			if unsaid == "" || !strings.Contains(line, unsaid) {
+				lines = append(lines, line)
+			}
+		}
+		r, diags := Import([]File{{Name: "launch.sh", Content: []byte(strings.Join(lines, ""))}}, Options{Cluster: "dgx_h100"})
+		if job := spaces.ReplaceAllString(string(r.Job), " "); diags.HasErrors() || !strings.Contains(job, want) {
+			t.Errorf("without %q: %v, no %s in\n%s", unsaid, diags, want, job)
+		}
+	}
+}
