@@ -35,6 +35,7 @@ func TestForeign(t *testing.T) {
 		{"eval.yaml", "model:\n  model_parallel_size: 4\n", "It is none of"},
 		{"run.sh", "torchrun /opt/scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=4", "On line 1 it starts Megatron-Bridge"},
 		{"run.sh", "torchrun train.py --model x train.global_batch_size=8", "it starts Megatron-Bridge"},
+		{"run.sh", "nemo llm pretrain --factory llama3_8b trainer.num_nodes=2 trainer.strategy.tensor_model_parallel_size=4", "it starts NeMo 2"},
 		{"run.sh", "torchrun /o/megatron_gpt_pretraining.py trainer.num_nodes=4", "it starts NeMo 1"},
 		{"run.sh", "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 trainer.nnodes=4", "it starts verl"},
 		{"run.sh", "llamafactory-cli train lf.yaml", "it starts LLaMA-Factory"},
