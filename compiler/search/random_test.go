@@ -1,54 +1,106 @@
 package search
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
-// TestRandomJobs chooses for jobs drawn at random as brute force does. Each of the seeds
+// TestRandomJobs chooses for jobs drawn at random as brute force does, and where nothing fits
+// tells of the same nearest layouts; the limited ones have limits of every kind. Each of the seeds
 // found a fault; NDC_SEARCH_SEED and NDC_SEARCH_JOBS draw others.
 func TestRandomJobs(t *testing.T) {
-	seeds := []int64{47, 78, 88, 105}
+	plain, limited := []int64{47, 78, 88, 105}, []int64{7042}
 	if first, err := strconv.ParseInt(os.Getenv("NDC_SEARCH_SEED"), 10, 64); err == nil {
-		seeds = nil
+		plain, limited = nil, nil
 		for n, _ := strconv.ParseInt(os.Getenv("NDC_SEARCH_JOBS"), 10, 64); n > 0; n-- {
-			seeds = append(seeds, first)
+			plain, limited = append(plain, first), append(limited, first)
 			first++
 		}
 	}
-	for _, seed := range seeds {
+	for _, seed := range plain {
 		t.Run(strconv.FormatInt(seed, 10), func(t *testing.T) {
 			d := draw(rand.New(rand.NewSource(seed)))
 			t.Logf("%+v", *d)
-			j, target := d.job()
-			got := searched(j, target)
-			if testing.Short() {
-				return // for the race detector: brute force is alone
-			}
-			fast := *j
-			fast.Constraints.Objective = "throughput"
-			if list, _, _ := everything(&fast, target); len(list) == 0 {
-				if len(got.Best) > 0 {
-					t.Fatalf("brute force finds nothing, the search %+v", got.Best[0])
-				}
-				return
-			}
-			_, want, leaves := everything(j, target)
-			if len(got.Best) == 0 {
-				t.Fatalf("the search finds nothing, brute force %+v", want.Best[0])
-			}
-			if got.Counts.Enumerated != leaves {
-				t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
-			}
-			compareChoice(t, &want, got)
+			compareSearch(t, d)
 		})
+	}
+	for _, seed := range limited {
+		t.Run(fmt.Sprintf("%d limited", seed), func(t *testing.T) {
+			r := rand.New(rand.NewSource(seed))
+			d := draw(r)
+			d.limit(r)
+			t.Logf("%+v %+v", *d, *d.limits)
+			compareSearch(t, d)
+		})
+	}
+}
+
+// compareSearch holds the search of a drawn job against brute force.
+func compareSearch(t *testing.T, d *drawn) {
+	t.Helper()
+	j, target := d.job()
+	got := searched(j, target)
+	if testing.Short() {
+		return // for the race detector: brute force is alone
+	}
+	_, want, leaves := everything(j, target)
+	switch {
+	case len(got.Best) == 0 && len(want.Best) == 0:
+		if !d.crowded { // whose misses are ranked by what they may take longer, too, which no limit counts
+			compareMisses(t, &want, got)
+		}
+		return
+	case len(got.Best) == 0:
+		t.Fatalf("the search finds nothing, brute force %+v", want.Best[0])
+	case len(want.Best) == 0:
+		t.Fatalf("brute force finds nothing, the search %+v", got.Best[0])
+	}
+	if got.Counts.Enumerated != leaves {
+		t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
+	}
+	compareChoice(t, &want, got)
+}
+
+// nearEnough is by what share of the usable memory the nearest layout may be beaten where none
+// has room for its state: of a pipeline that does not the search looks at one micro-batch and few recompute choices.
+const nearEnough = 0.01
+
+// compareMisses holds what is told where nothing fits to what is nearest of everything.
+func compareMisses(t *testing.T, want, got *Outcome) {
+	t.Helper()
+	if len(want.Nearest) > 0 != (len(got.Nearest) > 0) {
+		t.Fatalf("brute force has %d misses, the search %d", len(want.Nearest), len(got.Nearest))
+	}
+	if len(want.Nearest) > 0 {
+		a, b := &want.Nearest[0], &got.Nearest[0]
+		most := a.missing
+		if a.shortage() == 2 {
+			most += nearEnough
+		}
+		if a.broken != b.broken || b.missing < a.missing || b.missing > most {
+			t.Errorf("the nearest of brute force misses %s by %v, that of the search %s by %v:\n%+v\n%+v\n%+v\n%+v", a.broken, a.missing, b.broken, b.missing, a.Layout, b.Layout, a.Execution, b.Execution)
+		}
+	}
+	switch a, b := want.Exposed, got.Exposed; {
+	case (a == nil) != (b == nil):
+		t.Errorf("exposes the least: brute force %+v, the search %+v", a, b)
+	case a != nil && (!sameChoice(a, b) || a.missing != b.missing):
+		t.Errorf("exposes the least: brute force %v %+v %+v\nthe search %v %+v %+v", a.missing, a.Layout, a.Execution, b.missing, b.Layout, b.Execution)
+	}
+	gibs := func(b units.Bytes) units.Bytes { return (b + units.GiB - 1) / units.GiB } // as it is told
+	if len(want.Nearest) > 0 && want.Nearest[0].shortage() > 0 && gibs(want.HostBytes) != gibs(got.HostBytes) {
+		t.Errorf("a node needs %v at least, by the search %v", want.HostBytes, got.HostBytes)
 	}
 }
 
@@ -64,6 +116,111 @@ type drawn struct {
 	objective                 string
 	memory                    units.Bytes
 	tensor, context, pipeline job.IntChoice
+	limits                    *drawnLimits
+}
+
+// drawnLimits are limits beyond those on memory and communication.
+type drawnLimits struct {
+	step      string  // what limits the step
+	slack     float64 // the longest step over the fastest there is
+	failures  bool
+	host      units.Bytes
+	domain    int // of NVLink
+	nvlink    []string
+	oom       job.OOMProbability
+	prefer    []string
+	avoid     []string
+	elsewhere float64 // for the least memory: the step of another size over the fastest
+	layout    job.LayoutConstraints
+}
+
+// limit draws limits of a job.
+func (d *drawn) limit(r *rand.Rand) {
+	in := func(n int) bool { return r.Intn(n) == 0 }
+	l := &drawnLimits{step: [...]string{"", "time", "hours", "cost", "mfu", "mfu"}[r.Intn(6)],
+		slack: [...]float64{0.5, 0.8, 0.97, 0.999, 1, 1.01, 1.04, 1.1, 1.3}[r.Intn(9)], failures: in(2), host: units.TiB, domain: 8, nvlink: []string{"tensor_parallel"}}
+	if in(3) {
+		l.host = units.Bytes(8+r.Intn(120)) * units.GiB
+	}
+	if in(3) {
+		l.domain = 2 << r.Intn(2)
+		l.nvlink = [][]string{nil, {"tensor_parallel"}, {"tensor_parallel", "context_parallel"}, {"data_parallel_shard"}, {"expert_parallel"}}[r.Intn(5)]
+	}
+	if in(3) {
+		l.oom.Start, l.oom.Run = job.Some([...]float64{0.5, 0.05, 1e-4}[r.Intn(3)]), job.Some([...]float64{0.1, 1e-3, 1e-9}[r.Intn(3)])
+	} else {
+		l.oom = certain
+	}
+	names := func() (list []string) {
+		for _, name := range []string{"tensor_parallel", "pipeline_parallel", "context_parallel", "recompute", "virtual_pipeline", "offload", "zero_stage", "cuda_graphs"} {
+			if in(6) {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	if in(2) {
+		l.prefer, l.avoid = names(), names()
+	}
+	if in(3) {
+		l.elsewhere = [...]float64{0.96, 0.99, 1.02}[r.Intn(3)]
+	}
+	c := &l.layout
+	switch r.Intn(8) {
+	case 0:
+		c.ZeroStage = job.IntChoice{Values: []int{r.Intn(2)}}
+	case 1:
+		c.Recompute = [...]job.StringChoice{{"none"}, {"selective"}, {"full"}, {"none", "full"}}[r.Intn(4)]
+	case 2:
+		c.MicroBatchSize = job.IntChoice{Ranged: true, Min: 1, Not: []int{1 + r.Intn(2)}}
+	case 3:
+		c.MicroBatches = job.IntChoice{Ranged: true, Min: 1, Max: 1 << r.Intn(4)}
+	case 4:
+		c.DataParallelShard = job.IntChoice{Ranged: true, Min: 1 + r.Intn(2)}
+	case 5:
+		c.RecomputeMethod = [...]job.StringChoice{{"block"}, {"uniform"}}[r.Intn(2)]
+	}
+	d.limits = l
+}
+
+// apply limits a job.
+func (l *drawnLimits) apply(j *job.Job, t *target.Target) {
+	c, k := &j.Constraints, &j.Cluster
+	k.HostMemory, k.NVLink.Domain, c.NVLinkOnly, c.MaxOOMProbability, c.Prefer, c.Avoid = l.host, l.domain, l.nvlink, l.oom, l.prefer, l.avoid
+	to := &c.Layout
+	to.ZeroStage, to.Recompute, to.MicroBatchSize, to.MicroBatches, to.DataParallelShard, to.RecomputeMethod = l.layout.ZeroStage, l.layout.Recompute, l.layout.MicroBatchSize, l.layout.MicroBatches, l.layout.DataParallelShard, l.layout.RecomputeMethod
+	if l.failures {
+		k.Reliability = &job.Reliability{GPUHoursBetweenFailures: 500, Restart: 300}
+		j.Training.Checkpoint = job.Checkpoint{Path: "/checkpoints", IntervalSteps: 100, SaveOptimizer: true}
+	}
+	k.PricePerGPUHour = 2.5
+	step := fastest(j, t)
+	longest := step * units.Seconds(l.slack)
+	run := goodput.Run(j, longest, longest, [2]units.Seconds{longest, longest})
+	switch l.step {
+	case "time":
+		c.MaxTrainingTime = job.Some(goodput.Longest(j, longest))
+	case "hours":
+		c.MaxGPUHours = job.Some(run.GPUHours)
+	case "cost":
+		c.MaxCost = job.Some(run.Cost)
+	case "mfu":
+		c.MinMFU = job.Some(MFU(j, longest))
+	}
+	if l.elsewhere > 0 { // never so much faster that no layout of this size is almost as fast
+		c.Fastest = units.Rounded(fastest(j, t) * units.Seconds(l.elsewhere))
+	}
+}
+
+// fastest is the shortest step of a job; a second where nothing fits.
+func fastest(j *job.Job, t *target.Target) units.Seconds {
+	fast := *j
+	fast.Constraints.Objective = "throughput"
+	best := searched(&fast, t).Best
+	if len(best) == 0 {
+		return 1
+	}
+	return slices.MinFunc(best, func(a, b Candidate) int { return cmp.Compare(a.Result.StepSeconds, b.Result.StepSeconds) }).Result.StepSeconds
 }
 
 // draw draws a job.
@@ -126,5 +283,8 @@ func (d *drawn) job() (*job.Job, *target.Target) {
 	}
 	c.Layout.TensorParallel, c.Layout.ContextParallel, c.Layout.PipelineParallel = d.tensor, d.context, d.pipeline
 	c.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
+	if d.limits != nil {
+		d.limits.apply(j, t)
+	}
 	return j, t
 }

@@ -92,16 +92,22 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 	if j.Constraints.Objective == "memory" {
 		fast := *j
 		fast.Constraints.Objective = "throughput"
-		list, _, _ := everything(&fast, t)
+		list, o, leaves := everything(&fast, t)
+		if len(o.Best) == 0 {
+			return list, o, leaves
+		}
 		limits.within(AlmostAsFast(list[0].Result.StepSeconds), IDSlower)
+		if elsewhere := j.Constraints.Fastest; elsewhere > 0 {
+			limits.within(AlmostAsFast(elsewhere), IDSlower)
+		}
 	}
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, bound: math.Inf(1), most: math.MaxInt64}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, bound: math.Inf(1), threshold: math.Inf(1), most: math.MaxInt64}
 	w := newWorker(s)
 	s.workers = []*worker{w}
 	w.mesh = &meshSearch{counts: Counts{Rejected: map[diag.ID]int64{}}}
 	w.mesh.best = ranking{less: better(j.Constraints.Objective), most: 5000}
 	w.mesh.ties.less = w.mesh.best.less
-	w.mesh.nearest = ranking{less: nearer, most: 1}
+	s.nearest = ranking{less: nearer, most: 3}
 	var leaves int64
 	for i := range s.space.Meshes {
 		m := &s.space.Meshes[i]
@@ -110,6 +116,9 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 		w.current.mesh, w.current.leaf, w.mesh.index = i, 0, i
 		fault := w.meshFault(m, s.space.Leaves(m)) != ""
 		pipelines := s.space.Pipelines(m)
+		if s.space.Leaves(m) == 0 {
+			leaves++
+		}
 		for p := range pipelines {
 			pipelines[p].Fill(&w.layout)
 			for _, mbs := range s.space.MicroBatchSizes(m) {
@@ -127,10 +136,20 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 			}
 		}
 	}
-	list := slices.Clone(w.mesh.best.list)
-	s.best, s.ties, s.outcome.Best = w.mesh.best, w.mesh.ties, list
+	s.best, s.ties = w.mesh.best, w.mesh.ties
+	for i := range s.best.list {
+		if c := &s.best.list[i]; c.broken == "" {
+			s.outcome.Best = append(s.outcome.Best, *c)
+		} else {
+			s.nearest.add(c)
+		}
+	}
+	feasible := slices.Clone(s.outcome.Best)
+	if len(feasible) == 0 {
+		s.outcome.Nearest, s.outcome.Exposed, s.outcome.HostBytes = s.nearest.list, w.mesh.exposed, w.mesh.host
+	}
 	s.choose()
-	return slices.Clone(s.best.list), s.outcome, leaves
+	return feasible, s.outcome, leaves
 }
 
 // open leaves options to the search: two that hide communication, one of which
@@ -173,41 +192,63 @@ func open(j *job.Job, t *target.Target) {
 	}
 }
 
-// exhaust visits a layout with every combination of the values of its options.
+// exhaust fits a layout with every combination of the values of its options, each by itself
+// and without a floor, and tells of one that fails all as it is with those tried first.
 func (w *worker) exhaust(r *layout.Recompute, layers int) {
-	w.stateKnown = false // memory is asked first
-	open := w.options.choices
-	if len(open) == 0 {
-		w.visit(r, layers)
-		return
-	}
 	r.Fill(&w.layout, layers)
 	w.current.leaf++
 	w.recommend()
+	if w.breaksRule() && !w.legalise() {
+		return
+	}
+	w.fitBare(nil)
+	miss := w.current
 	var best *Candidate
-	var rec func(i int)
-	rec = func(i int) {
-		if i == len(open) {
-			w.stateKnown = false
-			if !w.resolve(w.options.picks) || w.breaksRule() || w.fit(&w.base) != feasible || w.idle(&w.execution) {
-				return
-			}
-			w.consider()
-			if best == nil || w.mesh.best.less(&w.current, best) {
-				c := w.current
-				best = &c
-			}
-			return
+	for _, p := range w.options.all {
+		copy(w.options.picks, p)
+		if !w.resolve(w.options.picks) || w.breaksRule() || w.fitBare(w.variants) != feasible || w.idle(&w.execution) {
+			continue
 		}
-		for at := open[i].first(); at < len(open[i].values); at++ {
-			w.options.picks[i] = at
-			rec(i + 1)
+		w.consider()
+		if best == nil || w.mesh.best.less(&w.current, best) {
+			c := w.current
+			best = &c
 		}
 	}
-	rec(0)
-	if best != nil {
+	switch {
+	case best != nil:
 		w.mesh.best.add(best)
+	case !w.idle(&miss.Execution):
+		w.searcher.nearest.add(&miss)
 	}
+}
+
+// fitBare is fit without a floor, with some variants.
+func (w *worker) fitBare(sets []variantSet) verdict {
+	w.stateKnown = false
+	without := w.execution
+	v := w.predict()
+	if v != outOfMemory {
+		return v
+	}
+	best, enough := w.current, []uint{}
+	for i := range sets {
+		set := &sets[i]
+		w.execution, w.stateKnown = without, false
+		if slices.ContainsFunc(enough, func(part uint) bool { return set.bits&part == part }) || !w.with(set) || w.breaksRule() {
+			continue
+		}
+		next := w.predict()
+		if next == outOfMemory {
+			continue
+		}
+		enough = append(enough, set.bits)
+		if next > v || next == v && w.improves(&best) {
+			best, v = w.current, next
+		}
+	}
+	w.current, w.execution = best, best.Execution
+	return v
 }
 
 // TestRunFindsWhatBruteForceFinds also holds the floors and the orders that

@@ -425,7 +425,10 @@ func (w *worker) predict() verdict {
 	}
 	w.time(c)
 	if c.broken, c.missing = w.limits.checkExposed(&c.Result); c.broken != "" {
-		if broken, _ := w.limits.checkStep(&c.Result); broken == "" && !w.probing && !w.idle(&c.Execution) && (w.mesh.exposed == nil || nearer(c, w.mesh.exposed)) {
+		switch slow, missing := w.limits.checkStep(&c.Result); {
+		case missing > c.missing:
+			c.broken, c.missing = slow, missing
+		case slow == "" && !w.probing && !w.idle(&c.Execution) && (w.mesh.exposed == nil || nearer(c, w.mesh.exposed)):
 			least := *c
 			w.mesh.exposed = &least
 		}
