@@ -57,9 +57,7 @@ func compareSearch(t *testing.T, d *drawn) {
 	_, want, leaves := everything(j, target)
 	switch {
 	case len(got.Best) == 0 && len(want.Best) == 0:
-		if !d.crowded { // whose misses are ranked by what they may take longer, too, which no limit counts
-			compareMisses(t, &want, got)
-		}
+		compareMisses(t, &want, got)
 		return
 	case len(got.Best) == 0:
 		t.Fatalf("the search finds nothing, brute force %+v", want.Best[0])
@@ -74,7 +72,7 @@ func compareSearch(t *testing.T, d *drawn) {
 
 // nearEnough is by what share of the usable memory the nearest layout may be beaten where none
 // has room for its state: of a pipeline that does not the search looks at one micro-batch and few recompute choices.
-const nearEnough = 0.01
+const nearEnough = 0.03
 
 // compareMisses holds what is told where nothing fits to what is nearest of everything.
 func compareMisses(t *testing.T, want, got *Outcome) {
@@ -139,6 +137,9 @@ func (d *drawn) limit(r *rand.Rand) {
 	in := func(n int) bool { return r.Intn(n) == 0 }
 	l := &drawnLimits{step: [...]string{"", "time", "hours", "cost", "mfu", "mfu"}[r.Intn(6)],
 		slack: [...]float64{0.5, 0.8, 0.97, 0.999, 1, 1.01, 1.04, 1.1, 1.3}[r.Intn(9)], failures: in(2), host: units.TiB, domain: 8, nvlink: []string{"tensor_parallel"}}
+	if d.crowded { // ranked by what steps may take longer, too, which no limit counts
+		l.step = ""
+	}
 	if in(3) {
 		l.host = units.Bytes(8+r.Intn(120)) * units.GiB
 	}
