@@ -229,13 +229,10 @@ func chosen(o *search.Outcome, shortest bool) *search.Candidate {
 	if o == nil || len(o.Best) == 0 {
 		return nil
 	}
-	best := &o.Best[0]
-	for i := range o.Best {
-		if c := &o.Best[i]; shortest && c.Result.StepSeconds < best.Result.StepSeconds {
-			best = c
-		}
+	if shortest {
+		return o.Shortest
 	}
-	return best
+	return &o.Best[0]
 }
 
 // outcome is what a search of a changed job finds, nil where the target refuses that.

@@ -65,8 +65,11 @@ type Outcome struct {
 	// Fastest is the step of the fastest layout, of which the chosen one may take a
 	// little longer for the least memory; zero with any other objective.
 	Fastest units.Seconds
-	Choice  Choice      // how the first was chosen
-	Nearest []Candidate // where none is: infeasible but legal, nearest first
+	// Shortest is the one of the shortest step, to which another may be preferred, of the same
+	// layout with other options, too; nil where none is feasible.
+	Shortest *Candidate
+	Choice   Choice      // how the first was chosen
+	Nearest  []Candidate // where none is: infeasible but legal, nearest first
 	// Exposed is, where none is feasible, of those that fail the limit on exposed communication
 	// and no other, with any options, the one that exposes the least.
 	Exposed *Candidate
@@ -112,13 +115,14 @@ func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, erro
 		return o, err
 	}
 	l := newLimits(j)
-	fastest := first.best.list[0].Result.StepSeconds
+	shortest := o.Shortest
+	fastest := shortest.Result.StepSeconds
 	l.within(AlmostAsFast(fastest), IDSlower)
 	if elsewhere := j.Constraints.Fastest; elsewhere > 0 {
 		l.within(AlmostAsFast(elsewhere), IDSlower)
 	}
 	if o, err = first.again(j, l, costOf(l.step)).find(ctx); err == nil {
-		o.Fastest = fastest
+		o.Fastest, o.Shortest = fastest, shortest
 	}
 	return o, err
 }
@@ -184,7 +188,7 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 			}
 		}
 	} else {
-		s.outcome.HostBytes = 0
+		s.outcome.HostBytes, s.outcome.Shortest = 0, &s.best.list[0]
 	}
 	s.choose()
 	return &s.outcome, nil
