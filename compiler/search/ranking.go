@@ -67,6 +67,15 @@ func nearer(a, b *Candidate) bool {
 	return earlier(a, b)
 }
 
+// exposesLess orders those that fail the limit on exposed communication alone: of those that
+// expose as much first the one that a limit which admits them would choose.
+func (s *searcher) exposesLess(a, b *Candidate) bool {
+	if x := a.compareMiss(b); x != 0 {
+		return x < 0
+	}
+	return s.best.less(a, b)
+}
+
 // Nearer reports whether a miss is nearer to its limit than another one, whatever their jobs.
 func (c *Candidate) Nearer(than *Candidate) bool { return c.compareMiss(than) < 0 }
 

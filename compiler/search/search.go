@@ -277,7 +277,7 @@ func (s *searcher) take(m *meshSearch) {
 	for i := range m.nearest.list {
 		s.nearest.add(&m.nearest.list[i])
 	}
-	if m.exposed != nil && (s.exposed == nil || nearer(m.exposed, s.exposed)) {
+	if m.exposed != nil && (s.exposed == nil || s.exposesLess(m.exposed, s.exposed)) {
 		s.exposed = m.exposed
 	}
 	if m.host > 0 && (s.outcome.HostBytes == 0 || m.host < s.outcome.HostBytes) {

@@ -101,7 +101,7 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 			limits.within(AlmostAsFast(elsewhere), IDSlower)
 		}
 	}
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, bound: math.Inf(1), threshold: math.Inf(1), most: math.MaxInt64}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, bound: math.Inf(1), threshold: math.Inf(1), most: math.MaxInt64, best: ranking{less: better(j.Constraints.Objective)}}
 	w := newWorker(s)
 	s.workers = []*worker{w}
 	w.mesh = &meshSearch{counts: Counts{Rejected: map[diag.ID]int64{}}}

@@ -428,7 +428,7 @@ func (w *worker) predict() verdict {
 		switch slow, missing := w.limits.checkStep(&c.Result); {
 		case missing > c.missing:
 			c.broken, c.missing = slow, missing
-		case slow == "" && !w.probing && !w.idle(&c.Execution) && (w.mesh.exposed == nil || nearer(c, w.mesh.exposed)):
+		case slow == "" && !w.probing && !w.idle(&c.Execution) && (w.mesh.exposed == nil || w.exposesLess(c, w.mesh.exposed)):
 			least := *c
 			w.mesh.exposed = &least
 		}
