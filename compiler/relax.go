@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/goodput"
@@ -49,7 +50,7 @@ func limitChanges(j *job.Job, only diag.ID) []change {
 	add(search.IDCost, c.MaxCost.Set, raised("max_cost", c.MaxCost.Value, func(r *plan.Run) float64 { return r.Cost }),
 		func(c *job.Constraints) { c.MaxCost = job.Optional[float64]{} })
 	add(search.IDMFU, c.MinMFU.Set, func(_ *job.Job, c *search.Candidate) string {
-		return fmt.Sprintf("constraints.min_mfu = %.3f (now %s)", math.Floor(1000*search.MFU(j, c.Result.StepSeconds))/1000, units.Significant(j.Constraints.MinMFU.Value, 4))
+		return fmt.Sprintf("constraints.min_mfu = %s (now %s)", atMost(search.MFU(j, c.Result.StepSeconds)), units.Significant(j.Constraints.MinMFU.Value, 4))
 	}, func(c *job.Constraints) { c.MinMFU = job.Optional[float64]{} })
 	return list
 }
@@ -64,6 +65,13 @@ func exposedChange(j *job.Job, c *search.Candidate) string {
 func atLeast(n float64) string {
 	unit := math.Pow(10, math.Floor(math.Log10(n))-3)
 	return units.Significant(math.Ceil(n/unit)*unit, 4)
+}
+
+// atMost writes a share in three decimals, or as many as three digits take, that is not above it.
+func atMost(share float64) string {
+	decimals := max(3, 2-int(math.Floor(math.Log10(share))))
+	unit := math.Pow10(decimals)
+	return strconv.FormatFloat(math.Floor(share*unit)/unit, 'f', decimals, 64)
 }
 
 // probabilityParts is into how many parts the way to the usual limits on running out of memory

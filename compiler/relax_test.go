@@ -12,3 +12,14 @@ func TestAtLeast(t *testing.T) {
 		}
 	}
 }
+
+func TestAtMost(t *testing.T) {
+	for _, c := range []struct {
+		share float64
+		want  string
+	}{{0.37093, "0.370"}, {0.5, "0.500"}, {0.01239, "0.0123"}, {0.000853, "0.000853"}, {0.0008539, "0.000853"}} {
+		if got := atMost(c.share); got != c.want {
+			t.Errorf("%v: %s, want %s", c.share, got, c.want)
+		}
+	}
+}
