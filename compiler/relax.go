@@ -128,8 +128,9 @@ func towards(now, to float64, parts int) float64 {
 }
 
 // together looks for several changes of which none alone suffices and none is idle: all that the
-// job asks for is given up, on more nodes where these do not suffice, with another batch where
-// no nodes do, and taken back piece by piece as far as something still fits, the dearest first.
+// job asks for is given up, with more memory of a node where that is short, on more nodes where
+// these do not suffice, with another batch where no nodes do, and taken back piece by piece as far
+// as something still fits, the dearest first.
 func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	nodes, all := j.Cluster.Nodes, allChanges(j, t)
 	with := func(list []change) *job.Job {
@@ -143,7 +144,15 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 		return nil
 	}
 	timed := slices.ContainsFunc(all, func(c change) bool { return c.timed })
-	best := fits(ctx, with(all), t, timed)
+	found := outcome(ctx, with(all), t)
+	best := chosen(found, timed)
+	if best == nil && found != nil {
+		if more := slices.Concat(all, hostChange(j, found)); len(more) > len(all) {
+			if best = fits(ctx, with(more), t, timed); best != nil {
+				all = more
+			}
+		}
+	}
 	if best == nil {
 		if nodes, best = enoughNodes(ctx, with(all), t, nil); best != nil {
 			all = allChanges(withNodes(j, nodes), t)

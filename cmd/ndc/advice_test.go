@@ -17,7 +17,7 @@ import (
 )
 
 // assignment is a change of a job as advice writes it.
-var assignment = regexp.MustCompile(`([a-z_.]+) = ("[^"]*"|[0-9.e-]+|true|false|\[\])`)
+var assignment = regexp.MustCompile(`([a-z_.]+) = ("[^"]*"|[0-9.e-]+|true|false|\[[^\]]*\])`)
 
 // limit is an assignment of a limit that more or less of suffices, and what it is now.
 var limit = regexp.MustCompile(`^constraints\.(max_exposed_communication|max_gpu_hours|min_mfu|memory_headroom) = "?([0-9.]+)(%?)"? \(now ([0-9.]+)`)
