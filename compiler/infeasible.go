@@ -240,7 +240,7 @@ func outcome(ctx context.Context, j *job.Job, t *target.Target) *search.Outcome 
 	if t.Refuses != nil && t.Refuses(j) || Check(j, t).HasErrors() {
 		return nil
 	}
-	o, err := search.Run(ctx, j, t)
+	o, err := search.Seek(ctx, j, t)
 	if err != nil {
 		return nil
 	}

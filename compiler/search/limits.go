@@ -26,6 +26,7 @@ type limits struct {
 	domain  int
 	fastest bool    // the objective is time
 	near    float64 // see Near; 0: not asked
+	sought  bool    // see Seek
 }
 
 func newLimits(j *job.Job) limits {
@@ -113,6 +114,14 @@ func (l *limits) checkExposed(r *estimate.Result) (diag.ID, float64) {
 		return IDExposed, share - l.exposed
 	}
 	return "", 0
+}
+
+// kept is how many of the best layouts are kept, the winner among them.
+func (l *limits) kept() int {
+	if l.sought {
+		return mostNearest // which those that are too slow may be
+	}
+	return Kept + 1
 }
 
 // threshold is the cost that a layout must not exceed to enter a full ranking

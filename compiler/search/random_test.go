@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand"
 	"os"
@@ -51,6 +52,7 @@ func compareSearch(t *testing.T, d *drawn) {
 	t.Helper()
 	j, target := d.job()
 	got := searched(j, target)
+	compareSought(t, j, target, got)
 	if testing.Short() {
 		return // for the race detector: brute force is alone
 	}
@@ -68,6 +70,32 @@ func compareSearch(t *testing.T, d *drawn) {
 		t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
 	}
 	compareChoice(t, &want, got)
+}
+
+// compareSought holds what is asked of Seek to what Run finds.
+func compareSought(t *testing.T, j *job.Job, target *target.Target, want *Outcome) {
+	t.Helper()
+	got, err := Seek(context.Background(), j, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want.Best) == 0 || len(got.Best) == 0 {
+		if len(want.Best) != len(got.Best) || len(want.Nearest) != len(got.Nearest) {
+			t.Fatalf("Run finds %d and %d nearest, Seek %d and %d", len(want.Best), len(want.Nearest), len(got.Best), len(got.Nearest))
+		}
+		for i := range want.Nearest {
+			if a, b := &want.Nearest[i], &got.Nearest[i]; !sameChoice(a, b) || a.broken != b.broken || a.missing != b.missing {
+				t.Errorf("miss %d of Run is %s by %v, of Seek %s by %v:\n%+v\n%+v", i, a.broken, a.missing, b.broken, b.missing, a.Layout, b.Layout)
+			}
+		}
+		if a, b := want.Exposed, got.Exposed; (a == nil) != (b == nil) || a != nil && (!sameChoice(a, b) || a.missing != b.missing) {
+			t.Errorf("exposes the least: %+v by Run, %+v by Seek", a, b)
+		}
+		return
+	}
+	if !sameChoice(&want.Best[0], &got.Best[0]) || want.Choice.Rule != got.Choice.Rule || !sameChoice(want.Shortest, got.Shortest) {
+		t.Errorf("Run chooses %+v, Seek %+v", want.Best[0].Layout, got.Best[0].Layout)
+	}
 }
 
 // nearEnough is by what share of the usable memory the nearest layout may be beaten where none

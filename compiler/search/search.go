@@ -32,6 +32,9 @@ import (
 // Kept is how many of the best layouts a search keeps beside the winner.
 const Kept = 10
 
+// mostNearest is how many of the nearest misses it keeps.
+const mostNearest = 3
+
 // Candidate is an evaluated layout.
 type Candidate struct {
 	Layout    plan.Layout
@@ -89,10 +92,24 @@ type Counts struct {
 // Run searches every layout of the job that the target can run. When the context
 // ends before the search, there is no outcome but the context's error.
 func Run(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
+	return byObjective(ctx, j, t, newLimits(j))
+}
+
+// Seek is Run for who asks what is chosen, or what is nearest where nothing is feasible. It
+// keeps fewer alternatives, and looks at fewer layouts that are slower than a limit allows, so
+// that Best, Over and Counts tell less.
+func Seek(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
+	l := newLimits(j)
+	l.sought = true
+	return byObjective(ctx, j, t, l)
+}
+
+// byObjective searches every layout, by the objective of the job.
+func byObjective(ctx context.Context, j *job.Job, t *target.Target, l limits) (*Outcome, error) {
 	if j.Constraints.Objective == "memory" {
-		return runSmall(ctx, j, t)
+		return runSmall(ctx, j, t, l)
 	}
-	return run(ctx, j, t, newLimits(j), math.Inf(1))
+	return run(ctx, j, t, l, math.Inf(1))
 }
 
 // mostSlower is by how much longer than the fastest layout that of least memory
@@ -106,15 +123,14 @@ func AlmostAsFast(step units.Seconds) units.Seconds { return units.Rounded(step 
 // runSmall searches the least memory among the layouts that are almost as fast as
 // the fastest, which it searches first. That is not always the one that throughput
 // would choose: a tied one may be preferred, by the memory that it spares for one.
-func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
-	fast := *j
-	fast.Constraints.Objective = "throughput"
-	first := newSearcher(&fast, t, newLimits(&fast), math.Inf(1))
+func runSmall(ctx context.Context, j *job.Job, t *target.Target, l limits) (*Outcome, error) {
+	fast, timed := *j, l
+	fast.Constraints.Objective, timed.fastest = "throughput", true
+	first := newSearcher(&fast, t, timed, math.Inf(1))
 	o, err := first.find(ctx)
 	if err != nil || len(o.Best) == 0 {
 		return o, err
 	}
-	l := newLimits(j)
 	shortest := o.Shortest
 	fastest := shortest.Result.StepSeconds
 	l.within(AlmostAsFast(fastest), IDSlower)
@@ -158,7 +174,7 @@ func newSearcher(j *job.Job, t *target.Target, l limits, cost float64) *searcher
 func (s *searcher) again(j *job.Job, l limits, cost float64) *searcher {
 	less := better(j.Constraints.Objective)
 	next := &searcher{job: j, target: s.target, space: s.space, limits: l, threshold: cost, bound: cost, cost: cost, most: math.MaxInt64, known: s.known,
-		best: ranking{less: less, most: Kept + 1}, ties: ties{less: less}, nearest: ranking{less: nearer, most: 3},
+		best: ranking{less: less, most: l.kept()}, ties: ties{less: less}, nearest: ranking{less: nearer, most: mostNearest},
 		outcome: Outcome{Counts: Counts{Rejected: map[diag.ID]int64{}}}}
 	for _, w := range s.workers {
 		w.searcher = next
@@ -297,6 +313,28 @@ func (s *searcher) take(m *meshSearch) {
 	s.fits = s.fits || len(s.best.list) > 0 && s.best.list[0].broken == ""
 	s.bound = min(s.bound, s.limits.reach(&s.best))
 	s.threshold, s.most = min(s.threshold, s.limits.threshold(&s.best)), s.limits.most(&s.best)
+	slowest := s.slowest()
+	s.bound, s.threshold = min(s.bound, slowest), min(s.threshold, slowest)
+}
+
+// slowest is the cost above which a layout is neither feasible nor among the nearest, where
+// nobody asks for others: each takes longer than the limit by more than these miss theirs.
+func (s *searcher) slowest() float64 {
+	l := &s.limits
+	if !l.sought || l.step == 0 {
+		return math.Inf(1)
+	}
+	if s.fits {
+		return costOf(l.step)
+	}
+	near := ranking{less: nearer, most: s.nearest.most, list: slices.Clone(s.nearest.list)}
+	for i := range s.best.list {
+		near.add(&s.best.list[i])
+	}
+	if n := len(near.list); n == near.most && near.list[n-1].shortage() == 0 {
+		return costOf(l.step * units.Seconds(1+near.list[n-1].missing) * (1 + 1e-8)) // beyond what rounding takes
+	}
+	return math.Inf(1)
 }
 
 // meshFloor is what is known of the costs that a mesh cannot beat: with its smallest

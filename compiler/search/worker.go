@@ -132,7 +132,7 @@ func (w *worker) search(s *meshSearch) {
 	}
 	w.mesh = s
 	s.ties.less = better(w.job.Constraints.Objective)
-	s.best = ranking{less: better(w.job.Constraints.Objective), most: Kept + 1}
+	s.best = ranking{less: better(w.job.Constraints.Objective), most: w.best.most}
 	s.nearest = ranking{less: nearer, most: 1} // of every mesh one, so that those shown differ
 	m := &w.space.Meshes[s.index]
 	w.layout = plan.Layout{}
