@@ -45,6 +45,23 @@ func TestFloors(t *testing.T) {
 	}
 }
 
+// TestForgetsNoSchedule: what a schedule makes a pipeline gather is not that of another schedule.
+func TestForgetsNoSchedule(t *testing.T) {
+	r := runtimes.Blocks()
+	j, x := jobOf(dense(), 8), execution()
+	x.OverlapParameterGather = false
+	l := plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 2, VirtualPipeline: 1, StageLayers: []int{j.Model.Layers / 2, j.Model.Layers / 2},
+		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: j.Cluster.GPUs() / 2, ZeroStage: 3, MicroBatchSize: 1, MicroBatches: 4}
+	schedules := []plan.Schedule{plan.ScheduleGPipe, plan.Schedule1F1B, plan.ScheduleGPipe}
+	used := New(j, targetOf(r))
+	for _, s := range schedules {
+		l.PipelineSchedule = s
+		if got, want := used.Step(&l, &x), New(j, targetOf(r)).Step(&l, &x); got != want {
+			t.Errorf("%v: step %v, %v without what was remembered", s, got, want)
+		}
+	}
+}
+
 // TestForgets: an evaluator that has seen more layouts than it remembers tells the step and the memory
 // that a new one does.
 func TestForgets(t *testing.T) {

@@ -29,6 +29,7 @@ type stateKey struct {
 	shard, replicas int32
 	zero            int8
 	piped           bool
+	phased          bool // all forward passes before any backward one, where that decides what is gathered
 }
 
 // wholeKey is what a table with its state depends on.
@@ -42,6 +43,7 @@ type termsKey struct {
 	tableKey
 	pipeline, shard, replicas int32
 	zero                      int8
+	phased                    bool
 }
 
 // terms are the communicators and the table of a layout.
@@ -56,7 +58,7 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 	k := termsKey{
 		tableKey: e.tableKey(l, x),
 		pipeline: int32(l.PipelineParallel), shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
-		zero: int8(l.ZeroStage),
+		zero: int8(l.ZeroStage), phased: e.phased(l),
 	}
 	if k == e.latest {
 		return e.latestTerms
@@ -96,8 +98,14 @@ func (e *Evaluator) withoutExperts(k tableKey, x *plan.Execution) tableKey {
 	return k
 }
 
+// phased reports whether the schedule of a pipeline decides which passes gather parameters, and
+// is the one in which no backward pass comes before the last forward one.
+func (e *Evaluator) phased(l *plan.Layout) bool {
+	return e.runtime.Sharding.LeavesGathered && l.PipelineParallel > 1 && l.PipelineSchedule == plan.ScheduleGPipe
+}
+
 func (e *Evaluator) stateKey(l *plan.Layout, x *plan.Execution) stateKey {
-	k := stateKey{with: e.runtime.ShardingOf(x).PerMicroBatch(l), piped: l.PipelineParallel > 1}
+	k := stateKey{with: e.runtime.ShardingOf(x).PerMicroBatch(l), piped: l.PipelineParallel > 1, phased: e.phased(l)}
 	if k.with != (runtime.PerMicroBatch{}) {
 		k.shard, k.replicas, k.zero = int32(l.DataParallelShard), int32(l.DataParallelReplicate), int8(l.ZeroStage)
 	}
