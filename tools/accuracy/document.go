@@ -96,6 +96,8 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 - What kernels and links cannot tell are the %d numbers of compiler/estimate/data/parameters.json: rates in training over measured
   kernels by silicon and width, overhead of the host per engine, contention while overlapping, each within physical bounds. Those that any of
   these rows moves were fitted on them, all at once (` + "`-fit all`" + `), those of PyTorch's engine once more after its layers' kernels were counted: near where the fit is best, the values under which no ceiling broke. No row, model or source has a factor of its own.
+- A fit draws each parameter a little to the middle of its bounds, and the rates of 16 bits of successive silicons, and elementwise work of the two
+  engines, to each other. How much was chosen by the errors on sources left out, which are better for that than a new source's would be.
 - Beside the fit stand errors on rows that had no part in it: all parameters are fitted again from the middle of their bounds, once
   without each source and once without each model (one architecture under all its names and layer counts), and predict what was left out.
   ` + "`-crossvalidate`" + ` computes that anew; nothing is kept between runs.

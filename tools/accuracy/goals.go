@@ -35,9 +35,9 @@ var goals = []goal{
 	{what: "memory, Megatron's tests, hidden size from 2048", memory: true, in: both(source("megatron_lm_ci_golden"), wide), median: 5, ceiling: 2.5},
 	{what: "step time, SC21, pipeline and tensor parallel", in: both(source("megatron_sc21"), not(zero3)), median: 4, leaving: 6, ceiling: 3.5, unseen: 4.4},
 	{what: "step time, SC21, ZeRO-3", in: both(source("megatron_sc21"), zero3), ceiling: 14},
-	{what: "step time, SimuMax B200", in: source("simumax_b200"), median: 3, leaving: 5, signed: 1.5, ceiling: 1, unseen: 1.5},
-	{what: "step time, Megatron-Bridge, dense", in: both(source("megatron_bridge_perf_summary"), dense), median: 7, leaving: 10, ceiling: 2.2, unseen: 2.1},
-	{what: "step time, Megatron-Bridge, mixtures of experts", in: both(source("megatron_bridge_perf_summary"), not(dense)), median: 10, leaving: 14, ceiling: 4.9, unseen: 6.3},
+	{what: "step time, SimuMax B200", in: source("simumax_b200"), median: 3, leaving: 5, signed: 1.5, ceiling: 1, unseen: 1.1},
+	{what: "step time, Megatron-Bridge, dense", in: both(source("megatron_bridge_perf_summary"), dense), median: 7, leaving: 10, ceiling: 2.2, unseen: 2},
+	{what: "step time, Megatron-Bridge, mixtures of experts", in: both(source("megatron_bridge_perf_summary"), not(dense)), median: 10, leaving: 14, ceiling: 4.9, unseen: 6},
 	{what: "step time, DGXC", in: source("nvidia_dgxc_benchmarking"), median: 7, leaving: 10, ceiling: 1.4, unseen: 2.1},
 	{what: "step time, MosaicML FSDP, A100", in: both(source("mosaicml_llm_foundry"), gpu("a100")), median: 2.5, leaving: 4, ceiling: 1.9, unseen: 3.7},
 	{what: "step time, MosaicML FSDP, H100", in: both(source("mosaicml_llm_foundry"), gpu("h100")), median: 5, leaving: 7, ceiling: 1.8, unseen: 3.3},
@@ -73,8 +73,8 @@ var goals = []goal{
 	{what: "step time, Megatron-Bridge's cards, in no fit", judge: true, in: source("mbridge_cards"), median: 10, p90: 30, ceiling: 5.5, tail: 13.2},
 	{what: "step time, DeepSeek-V3 on GB200 by steps, in no fit", judge: true, in: source("dsv3_gb200_guide"), median: 10, p90: 30, ceiling: 22, tail: 42.3},
 	{what: "step time, one H200, in no fit", judge: true, in: source("gpu_h200_driver580_159_04_torch2_11_0"), median: 10, p90: 20, ceiling: 5.9, tail: 17.3},
-	{what: "step time, all mixtures of experts", in: not(dense), ceiling: 3.9, unseen: 5.3, unseenTail: 16.8, aim: 10, aimTail: 30},
-	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2, ceiling: 2.4, tail: 9.8, unseen: 3.3, unseenTail: 11.2, aim: 5, aimTail: 15},
+	{what: "step time, all mixtures of experts", in: not(dense), ceiling: 3.8, unseen: 5.2, unseenTail: 16.8, aim: 10, aimTail: 30},
+	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2, ceiling: 2.4, tail: 9.8, unseen: 3, unseenTail: 11.1, aim: 5, aimTail: 15},
 }
 
 // The goals that are counts.

@@ -207,7 +207,7 @@ arguments=(
   --load /checkpoints/deepseek-v3-gb200/megatron # ndc: the newest checkpoint of this run, if there is one
   --override-opt_param-scheduler # ndc: the job says where the schedule ends, not a checkpoint of a shorter run
   --save /checkpoints/deepseek-v3-gb200/megatron # spec: training.checkpoint.path
-  --save-interval 123 # spec: training.checkpoint.interval, 30 minutes at 14.7 s a step
+  --save-interval 126 # spec: training.checkpoint.interval, 30 minutes at 14.3 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
