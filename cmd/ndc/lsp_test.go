@@ -98,6 +98,13 @@ func (e *editor) tell(method string, params any) {
 // open opens a file of the disk and returns what is said of it.
 func (e *editor) open(name string) (uri string, p published) {
 	e.Helper()
+	uri = e.show(name)
+	return uri, e.next(uri)
+}
+
+// show opens a file of the disk.
+func (e *editor) show(name string) (uri string) {
+	e.Helper()
 	path, err := filepath.Abs(name)
 	if err != nil {
 		e.Fatal(err)
@@ -108,23 +115,31 @@ func (e *editor) open(name string) (uri string, p published) {
 	}
 	uri = (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 	e.tell("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": uri, "languageId": "hcl", "version": 1, "text": string(src)}})
-	return uri, e.next(uri)
+	return uri
 }
 
 // next is what is said of a file next.
 func (e *editor) next(uri string) published {
 	e.Helper()
-	late := time.After(time.Minute)
-	for {
+	return e.all(uri)[uri]
+}
+
+// all is what is said of each of some files next, in any order: the client gives on what it
+// receives in goroutines of their own.
+func (e *editor) all(uris ...string) map[string]published {
+	e.Helper()
+	told, late := map[string]published{}, time.After(time.Minute)
+	for len(told) < len(uris) {
 		select {
 		case p := <-e.told:
-			if p.URI == uri {
-				return p
+			if _, known := told[p.URI]; !known && slices.Contains(uris, p.URI) {
+				told[p.URI] = p
 			}
 		case <-late:
-			e.Fatalf("nothing is said of %s", uri)
+			e.Fatalf("of %v only %d are told of", uris, len(told))
 		}
 	}
+	return told
 }
 
 // TestEditorsAndValidate: an editor is told what validate tells, for every file
@@ -253,8 +268,9 @@ func TestEditorBesideMergedLock(t *testing.T) {
 		}
 	}
 	e := newEditor(t, false)
-	uri, _ := e.open(filepath.Join(folder, "job.hcl"))
-	if told := e.next(strings.Replace(uri, "job.hcl", lock.Name, 1)); len(told.Diagnostics) == 0 {
+	uri := e.show(filepath.Join(folder, "job.hcl"))
+	at := strings.Replace(uri, "job.hcl", lock.Name, 1)
+	if told := e.all(uri, at)[at]; len(told.Diagnostics) == 0 {
 		t.Error("nothing is said of the lock")
 	}
 	e.ask("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": uri}}, nil)
