@@ -38,10 +38,6 @@ func openBlobs(ctx context.Context, dir string) (*blobs, error) {
 	return b, b.command.Start()
 }
 
-// largestBlob is as much as any file has that ndc reads as a whole. A repository may
-// have files of other programs beside, or one that a change put there for its size.
-const largestBlob = 64 << 20
-
 // read is the content of an object.
 func (b *blobs) read(object string) ([]byte, error) {
 	b.mutex.Lock()
@@ -57,11 +53,11 @@ func (b *blobs) read(object string) ([]byte, error) {
 	if _, err := fmt.Sscanf(head, object+" blob %d\n", &size); err != nil {
 		return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(head))
 	}
-	if size > largestBlob {
+	if size > largestFile {
 		if _, err := io.CopyN(io.Discard, b.out, size+1); err != nil {
 			return nil, b.failed(err)
 		}
-		return nil, fmt.Errorf("it has more than %d MiB", largestBlob>>20)
+		return nil, fmt.Errorf("it has more than %d MiB", largestFile>>20)
 	}
 	content := make([]byte, size+1) // a line ends behind it
 	if _, err := io.ReadFull(b.out, content); err != nil {

@@ -27,7 +27,7 @@ func TestRevision(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "huge.hcl"), make([]byte, largestBlob+1), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "huge.hcl"), make([]byte, largestFile+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=n", "-c", "user.email=e", "-c", "core.autocrlf=false", "commit", "-q", "-m", "one"}} {

@@ -346,7 +346,7 @@ func sharing(list []review.Build) (diags diag.List) {
 // readBuild reads the folder of a job in an output folder.
 func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) {
 	name := path.Join(dir, output.JobManifest)
-	text, err := readPlainFrom(fsys, name, largestPlan)
+	text, err := readPlainFrom(fsys, name, largestFile)
 	if err != nil {
 		return review.Build{}, fmt.Errorf("%s: %w", name, cause(err))
 	}
@@ -364,7 +364,7 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 			continue
 		}
 		name := path.Join(dir, backend, planName)
-		text, err := readPlainFrom(fsys, name, largestPlan)
+		text, err := readPlainFrom(fsys, name, largestFile)
 		if err != nil {
 			return b, fmt.Errorf("%s: %w", name, cause(err))
 		}

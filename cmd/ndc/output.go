@@ -69,7 +69,7 @@ func write(out string, folders func(*output.Output) []output.Folder, names []str
 // is no plain file.
 func filesIn(out string) func(name string) []byte {
 	return func(name string) []byte {
-		content, err := readPlain(filepath.Join(out, filepath.FromSlash(name)), largestPlan)
+		content, err := readPlain(filepath.Join(out, filepath.FromSlash(name)), largestFile)
 		if err != nil {
 			return nil
 		}

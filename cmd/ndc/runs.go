@@ -17,8 +17,10 @@ import (
 	"github.com/ndc-dev/ndc/output"
 )
 
-// largestPlan is the size of the largest plan.json that is read, in bytes.
-const largestPlan = 64 << 20
+// largestFile is the size of the largest plan.json or file of a revision that is read, in
+// bytes. A folder may have files of other programs beside, or one that a change put there
+// for its size.
+const largestFile = 64 << 20
 
 // readPlain reads a file to its end, if it is no larger than most bytes. A pipe or a
 // device, which may have no end, is an error.
@@ -219,7 +221,7 @@ func ranBy(plan, log string) string {
 
 // hasOwnHash reports whether a file is the plan.json of the build that a hash stands for.
 func hasOwnHash(name, own string) bool {
-	text, err := readPlain(name, largestPlan)
+	text, err := readPlain(name, largestFile)
 	return err == nil && output.Hash(output.WithoutOwnHash(text, own)) == own
 }
 
@@ -245,7 +247,7 @@ func edited(folder string) string {
 		return ""
 	}
 	for _, a := range f.Artifacts {
-		text, err := readPlain(filepath.Join(folder, filepath.FromSlash(a.Path)), largestPlan)
+		text, err := readPlain(filepath.Join(folder, filepath.FromSlash(a.Path)), largestFile)
 		if filepath.IsLocal(a.Path) && err == nil && output.Hash(output.WithoutOwnHash(text, a.SHA256)) != a.SHA256 {
 			return a.Path
 		}

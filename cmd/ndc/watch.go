@@ -168,7 +168,7 @@ func planAbove(name string) string {
 
 // readPlan reads a plan.json.
 func readPlan(name string) (*file.File, error) {
-	text, err := readPlain(name, largestPlan)
+	text, err := readPlain(name, largestFile)
 	if err != nil {
 		return nil, fmt.Errorf("the plan %s cannot be read: %w", name, cause(err))
 	}

@@ -45,6 +45,9 @@ func (t *layerTable) at(kind int, base, recomputed bool) *pass {
 	return &t.layers[i]
 }
 
+// inBase reports whether a place in layerTable.layers is that of a layer in the base type.
+func inBase(at int) bool { return at%4 >= 2 }
+
 // builder computes the passes of one layerTable.
 type builder struct {
 	e      *Evaluator

@@ -232,6 +232,3 @@ func (e *Evaluator) inBase(l *plan.Layout) (n program.Elements) {
 	}
 	return n
 }
-
-// inBase reports whether a place in layerTable.layers is that of a layer in the base type.
-func inBase(at int) bool { return at%4 >= 2 }

@@ -160,15 +160,19 @@ func Verify(fsys fs.FS, root, hash string) error {
 	return nil
 }
 
-// readSums reads the list of a module's hashes, up to more than any has: what is cut
-// has another hash than the lock.
+// largestSums is more than any list of a module's hashes has, in bytes: a line for each
+// of its files, of which fetch takes no more together.
+const largestSums = 64 << 20
+
+// readSums reads the list of a module's hashes as far as any goes: what is cut has
+// another hash than the lock.
 func readSums(fsys fs.FS, root string) ([]byte, error) {
 	f, err := fsys.Open(root + sums)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 64<<20))
+	return io.ReadAll(io.LimitReader(f, largestSums))
 }
 
 // list lists the files in a folder, in which nothing but files and folders lies.
