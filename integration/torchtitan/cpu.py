@@ -6,10 +6,13 @@ that exist on CUDA only.
 
 import functools
 import inspect
+import os
 import types
 
-import torch
-import torch.distributed.fsdp._fully_shard._fsdp_collectives as collectives
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # torch compiles parts of its own even where a job asks for none
+
+import torch  # noqa: E402
+import torch.distributed.fsdp._fully_shard._fsdp_collectives as collectives  # noqa: E402
 
 
 def install():
