@@ -324,7 +324,7 @@ func (c *checker) slurm() {
 		c.fail(InconsistentCluster, c.at("slurm.spare_nodes"), "Spare nodes are counted for each segment: %s and %d to spare do not lie in one NVLink domain of %s, which is %s.",
 			units.Count(s.Segment, "node"), s.SpareNodes, units.Count(k.NVLink.Domain, "GPU"), units.Count(k.NVLink.Domain/k.GPUsPerNode, "node"))
 	}
-	if n, ok := hosts(s.NodeList); ok && c.job.Cluster.Nodes > 0 && n > c.job.AllocatedNodes() { // Slurm adds to a shorter list
+	if n, err := job.Hosts(s.NodeList); err == nil && c.job.Cluster.Nodes > 0 && n > c.job.AllocatedNodes() { // Slurm adds to a shorter list
 		c.fail(InconsistentCluster, c.at("slurm.nodelist"), "%s names %s, and sbatch is asked for %s, so that it refuses the job. Name no more, or give the cluster as many.",
 			quoteShort(s.NodeList), units.Count(n, "node"), units.Count(c.job.AllocatedNodes(), "node"))
 	}

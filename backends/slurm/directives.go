@@ -29,16 +29,16 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	d.always("ntasks-per-node", fmt.Sprint(tasksPerNode(j)))
 	d.gpus()
 	d.cpus()
-	d.text("mem", "memory", s.Memory)
+	d.text("mem", "memory", s.Memory, unfitMemory)
 	if s.Exclusive.Or(true) {
 		d.flag("exclusive")
 	}
 	if s.Time > 0 {
 		d.always("time", clock(s.Time))
 	}
-	d.text("nodelist", "nodelist", s.NodeList)
-	d.text("exclude", "exclude", s.Exclude)
-	d.text("constraint", "constraint", s.Constraint)
+	d.text("nodelist", "nodelist", s.NodeList, unfitNodes)
+	d.text("exclude", "exclude", s.Exclude, unfitNodes)
+	d.text("constraint", "constraint", s.Constraint, unfitConstraint)
 	if s.Segment > 0 {
 		d.always("segment", fmt.Sprint(s.Segment+s.SpareNodes))
 	}
@@ -62,15 +62,18 @@ type directiveList struct {
 func (d *directiveList) flag(name string)          { d.lines = append(d.lines, "--"+name) }
 func (d *directiveList) always(name, value string) { d.lines = append(d.lines, "--"+name+"="+value) }
 
-// text adds a directive whose value the user wrote at slurm.ARGUMENT.
-func (d *directiveList) text(name, argument, value string) {
+// text adds a directive whose value the user wrote at slurm.ARGUMENT. What is unfit
+// for it says why a value that can stand in a line is none that sbatch takes, or "".
+func (d *directiveList) text(name, argument, value string, unfit ...func(string) string) {
 	if value == "" {
 		return
 	}
-	if why := unfitDirective(value); why != "" {
-		d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument), "Value cannot stand in an #SBATCH line",
-			fmt.Sprintf("The value %q of %s %s", value, argument, why))
-		return
+	for _, unfit := range append([]func(string) string{unfitDirective}, unfit...) {
+		if why := unfit(value); why != "" {
+			d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument), "Value cannot stand in an #SBATCH line",
+				fmt.Sprintf("The value %q of %s %s", value, argument, why))
+			return
+		}
 	}
 	if strings.ContainsAny(value, " #;") { // Slurm knows double quotes, and breaks words at spaces
 		value = `"` + value + `"`
@@ -91,6 +94,51 @@ func unfitDirective(value string) string {
 		return "holds a character that cannot be seen, or that turns the direction of a line. Use a plain value."
 	case expansion.MatchString(value):
 		return "holds a variable, and sbatch expands none in its comments. Write the value, or give the option to sbatch: on its command line, or, for all links of a chain, in a variable such as SBATCH_PARTITION."
+	}
+	return ""
+}
+
+// unfitNodes says why a value is no list of nodes.
+func unfitNodes(value string) string {
+	if _, err := job.Hosts(value); err != nil {
+		return fmt.Sprintf("is no list of nodes that sbatch takes: %v. Write such as \"node[0001-0016,0042],login1\", or the path of a file of names.", err)
+	}
+	return ""
+}
+
+// memorySyntax is what --mem takes of 22.05 to 25.05, whose units are powers of two.
+var memorySyntax = regexp.MustCompile(`^\+?[0-9]+(?:[KMGTkmgt][Bb]?)?$`)
+
+func unfitMemory(value string) string {
+	if memorySyntax.MatchString(value) {
+		return ""
+	}
+	return "is no size that sbatch takes. Write \"0\" for all memory of a node, or a whole number with K, M, G or T such as \"1500G\", which are powers of two."
+}
+
+// unfitConstraint says why a value is no expression over features of nodes. Which
+// features there are, and how they may be nested, is the cluster's and its release's to say.
+func unfitConstraint(value string) string {
+	var open []rune // brackets whose end is still to come, as it is
+	for _, r := range value {
+		switch n := len(open); {
+		case r == '(':
+			open = append(open, ')')
+		case r == '[':
+			open = append(open, ']')
+		case n > 0 && r == open[n-1]:
+			open = open[:n-1]
+		case r == ')' || r == ']':
+			return "has brackets that do not match, so that sbatch refuses it."
+		}
+	}
+	if len(open) > 0 {
+		return "has brackets that do not match, so that sbatch refuses it."
+	}
+	for feature := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune("&|,()[]", r) }) {
+		if strings.TrimSpace(feature) != feature {
+			return "has spaces, which sbatch takes for a part of a feature's name. Write it without, such as \"a100&ib\"."
+		}
 	}
 	return ""
 }

@@ -390,6 +390,13 @@ func TestDiagnostics(t *testing.T) {
 		"directive": {func(j *job.Job, l *Launch) { j.Slurm.Directives = []job.Variable{{Name: "nodes", Value: "4"}} }, "reserved-directive"},
 		"variable":  {func(j *job.Job, l *Launch) { j.Slurm.Partition = "${PROJECT}" }, "directive-value"},
 		"command":   {func(j *job.Job, l *Launch) { j.Slurm.Directives = []job.Variable{{Name: "comment", Value: "$(id)"}} }, "directive-value"},
+		"nodes":     {func(j *job.Job, l *Launch) { j.Slurm.Exclude = "node[0017; rm -rf ~]" }, "directive-value"},
+		"home":      {func(j *job.Job, l *Launch) { j.Slurm.NodeList = "~/nodes" }, "directive-value"},
+		"unit":      {func(j *job.Job, l *Launch) { j.Slurm.Memory = "2TiB" }, "directive-value"},
+		"fraction":  {func(j *job.Job, l *Launch) { j.Slurm.Memory = "1.5T" }, "directive-value"},
+		"brackets":  {func(j *job.Job, l *Launch) { j.Slurm.Constraint = "[rack1|rack2" }, "directive-value"},
+		"crossed":   {func(j *job.Job, l *Launch) { j.Slurm.Constraint = "([a100)&ib]" }, "directive-value"},
+		"spaces":    {func(j *job.Job, l *Launch) { j.Slurm.Constraint = "a100 & ib" }, "directive-value"},
 		"direction": {func(j *job.Job, l *Launch) { j.Slurm.NodeList = "a\u202etxt\u2066" }, "directive-value"},
 		"unseen":    {func(j *job.Job, l *Launch) { j.Slurm.Constraint = "a\u200bb" }, "directive-value"},
 		"escape":    {func(j *job.Job, l *Launch) { j.Slurm.QOS = "a\x1b[2J" }, "directive-value"},
@@ -406,6 +413,23 @@ func TestDiagnostics(t *testing.T) {
 				t.Errorf("got %v, want one %s", diags, c.want)
 			}
 		})
+	}
+}
+
+// TestValuesOfSlurm: what sbatch 22.05 took is no error.
+func TestValuesOfSlurm(t *testing.T) {
+	for argument, values := range map[string][]string{
+		"exclude":    {"n1,n[01-03]", "n[00][01-03],m", "n1, n2", "r-ib[0-1].x", "./no nodes", "/etc/nodes", "switch{s[1-2]}", "n[3-]", ","},
+		"memory":     {"0", "64", "64G", "64g", "64GB", "64Gb", "1500M", "5KB", "1T"},
+		"constraint": {"a100", "a100&ib", "a100|ib", "[a100|rack1]", "a100*1", "(a100&ib)|rack1", "a100&", "a100,ib", "[(a100&ib)*1]", "a100&(ib|rack1)", "[a100*1&ib*1]", "[a100]&ib"},
+	} {
+		for _, value := range values {
+			j, p, l := example()
+			*map[string]*string{"exclude": &j.Slurm.Exclude, "memory": &j.Slurm.Memory, "constraint": &j.Slurm.Constraint}[argument] = value
+			if _, diags := Files(j, p, l); len(diags) > 0 {
+				t.Errorf("%s = %q: %v", argument, value, diags)
+			}
+		}
 	}
 }
 
