@@ -66,6 +66,9 @@ func TestHighest(t *testing.T) {
 	if _, _, err := Highest(tags, "~> 4.0"); !strings.HasSuffix(err.Error(), "there are 3.0.0, 2.4.0-rc1, 2.3.1, 2.1.0, 2.0.0, …") {
 		t.Error(err)
 	}
+	if _, _, err := Highest([]string{"1.3.0", "v1.2.0", "v1.3.0", "1.3.0+build7"}, "~> 4.0"); !strings.HasSuffix(err.Error(), "there are 1.3.0, 1.2.0") {
+		t.Error(err)
+	}
 	if _, _, err := Highest([]string{"latest"}, "~> 4.0"); !strings.HasSuffix(err.Error(), "of its tags (1) none is a version") {
 		t.Error(err)
 	}

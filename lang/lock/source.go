@@ -123,6 +123,7 @@ func versionsOf(tags []string) string {
 		return fmt.Sprintf("of its tags (%d) none is a version", len(tags))
 	}
 	slices.SortFunc(versions, func(a, b *version.Version) int { return b.Compare(a) })
+	versions = slices.CompactFunc(versions, (*version.Version).Equal) // v1.3.0 is 1.3.0
 	const most = 5
 	var names []string
 	for _, v := range versions[:min(most, len(versions))] {
