@@ -284,6 +284,31 @@ func TestHiddenCommit(t *testing.T) {
 	}
 }
 
+// TestUnreachable: a commit that nothing leads to any more, as after a branch was written
+// anew, is had where the server gives it, and else it is said what holds.
+func TestUnreachable(t *testing.T) {
+	dir, commits := repository(t)
+	runGit(t, dir, "tag", "-d", "v1.1.0")
+	runGit(t, dir, "branch", "-D", "next")
+	runGit(t, dir, "update-ref", "refs/heads/main", commits[0])
+	r, err := Open(t.Context(), "file://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "it has no commit " + commits[1] + " that a tag or a branch leads to, and gives no other"
+	if _, err := r.Files(t.Context(), commits[1], t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Error(err)
+	}
+	runGit(t, dir, "config", "uploadpack.allowAnySHA1InWant", "true")
+	f, err := r.Files(t.Context(), commits[1], t.TempDir())
+	if err != nil || string(f.Content["pretrain/a.hcl"]) != "two\n" {
+		t.Errorf("%v, %v", f, err)
+	}
+	if _, err := r.Files(t.Context(), strings.Repeat("1", 40), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), "it has no commit 1") {
+		t.Error(err)
+	}
+}
+
 // TestOwner: git refuses to read a repository that another user owns, and who asked is
 // told what to do.
 func TestOwner(t *testing.T) {

@@ -119,12 +119,31 @@ func (r *Repository) Resolve(ref string) (commit string, err error) {
 	return "", fmt.Errorf("it has no tag or branch %q", ref)
 }
 
+// ErrUnreachable is of a commit that is gone, or that a server has and does not give.
+var ErrUnreachable = errors.New("that a tag or a branch leads to, and gives no other")
+
 // Files reads the files of a commit. What a server sends lies in an empty folder
 // meanwhile, which the caller removes.
 func (r *Repository) Files(ctx context.Context, commit, dir string) (*Files, error) {
 	store := &guarded{filesystem.NewStorage(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault()), dir}
+	if err := r.send(ctx, store, commit); err != nil {
+		return nil, err
+	}
+	c, err := object.GetCommit(store, plumbing.NewHash(commit))
+	if err != nil {
+		return nil, fmt.Errorf("it has no commit %s %w", commit, ErrUnreachable)
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, err
+	}
+	return read(tree)
+}
+
+// send has the server send one commit where it has a name for it, or gives any, and
+// else all that its names lead to.
+func (r *Repository) send(ctx context.Context, store *guarded, commit string) error {
 	o := &git.CloneOptions{URL: r.url, Auth: r.auth, NoCheckout: true, Tags: git.NoTags, RecurseSubmodules: git.NoRecurseSubmodules}
-	// One commit where the server has a name for it, else all of them.
 	for _, name := range slices.Sorted(maps.Keys(r.refs)) {
 		if r.refs[name] == commit && (strings.HasPrefix(name, "refs/tags/") || strings.HasPrefix(name, "refs/heads/")) {
 			o.ReferenceName, o.SingleBranch, o.Depth = plumbing.ReferenceName(name), true, 1
@@ -132,21 +151,15 @@ func (r *Repository) Files(ctx context.Context, commit, dir string) (*Files, err
 		}
 	}
 	if o.ReferenceName == "" {
+		alone := git.NewRemote(store, &config.RemoteConfig{Name: "origin", URLs: []string{r.url}})
+		err := alone.FetchContext(ctx, &git.FetchOptions{Auth: r.auth, Depth: 1, Tags: git.NoTags, RefSpecs: []config.RefSpec{config.RefSpec(commit + ":refs/heads/alone")}})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
 		o.Tags = git.AllTags
 	}
-	repository, err := git.CloneContext(ctx, store, nil, o)
-	if err != nil {
-		return nil, err
-	}
-	c, err := repository.CommitObject(plumbing.NewHash(commit))
-	if err != nil {
-		return nil, fmt.Errorf("it has no commit %s", commit)
-	}
-	tree, err := c.Tree()
-	if err != nil {
-		return nil, err
-	}
-	return read(tree)
+	_, err := git.CloneContext(ctx, store, nil, o)
+	return err
 }
 
 // read reads the files of a tree, each as it is stored.

@@ -437,7 +437,9 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 		return nil, err
 	}
 	defer remove()
-	f.files, err = r.Files(ctx, f.commit, dir)
+	if f.files, err = r.Files(ctx, f.commit, dir); errors.Is(err, fetch.ErrUnreachable) && known != nil && source.Ref != known.Commit {
+		err = fmt.Errorf("%w. Whoever keeps it can give that commit a tag; ndc init --upgrade takes what is there now instead", err)
+	}
 	return f, err
 }
 
