@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,25 +39,43 @@ func (l *loader) has(id diag.ID) bool {
 }
 
 func (m *module) checkConstraint(text string, at diag.Range) {
-	constraint, err := parseConstraint(text)
+	excluded, err := excludes(text, m.options.NDCVersion)
 	if err != nil {
 		m.fail(InvalidValue, at, "%s. Write comparisons such as \">= 0.1\" or \"~> 1.2\", separated by commas.", err)
 		return
 	}
-	if isDevelopment(m.options.NDCVersion) {
-		return
-	}
-	v, err := parseVersion(m.options.NDCVersion)
-	if err != nil {
-		return // a version that the build did not set properly is no fault of the file
-	}
-	if !constraint.allows(v) {
+	if excluded {
 		otherwise := "change required_version"
 		if m.caller != nil {
 			otherwise = "call a version of the module that is for this one"
 		}
 		m.fail(UnsupportedVersion, at, "This file needs ndc %s, and this is ndc %s. Install one that fits, or %s.", text, m.options.NDCVersion, otherwise)
 	}
+}
+
+// excludes reports whether a required_version excludes a version of ndc.
+func excludes(text, ndc string) (bool, error) {
+	constraint, err := parseConstraint(text)
+	if err != nil || isDevelopment(ndc) {
+		return false, err
+	}
+	v, err := parseVersion(ndc)
+	return err == nil && !constraint.allows(v), nil // a version that the build did not set properly is no fault of the file
+}
+
+// Excluded returns a required_version of a file, or of the *.hcl files of a folder, that
+// excludes a version of ndc; "" where none does, as far as it is written as text.
+func Excluded(fsys fs.FS, name, ndc string) string {
+	blocks, _ := blocksOf(fsys, name)
+	for _, b := range blocks {
+		if b.Type == "ndc" && b.Body.Attributes["required_version"] != nil {
+			text := written(b, "required_version", &diag.Range{}, &diag.List{})
+			if excluded, _ := excludes(text, ndc); excluded {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 // isDevelopment reports whether a version is of a build between releases.

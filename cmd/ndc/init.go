@@ -41,7 +41,7 @@ the only command that uses the network.`,
 			if !slices.Contains(lockfiles, lockfile) {
 				return usageError(fmt.Sprintf("--lockfile is %q, and it is update or readonly.", lockfile))
 			}
-			i := &initializer{upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}, result: initialized{Modules: []initializedModule{}}}
+			i := &initializer{version: version, upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}, tags: map[string][]string{}, result: initialized{Modules: []initializedModule{}}}
 			diags := i.run(filepath.ToSlash(args[0]))
 			t.diagnostics(diags, i.files)
 			if diags.HasErrors() {
@@ -61,12 +61,14 @@ the only command that uses the network.`,
 
 // initializer fetches what module blocks name.
 type initializer struct {
+	version           string // of this ndc
 	upgrade, readonly bool
 
 	from    string // the folder of the jobs, as a slash path
 	lock    *lock.File
 	modules []lock.Module       // that are called
 	fetched map[string]*fetched // by source and version, or commit
+	tags    map[string][]string // of the repositories that were asked, by the modules' addresses
 	files   map[string][]byte   // for snippets
 	planted []planted           // in the place of what was there
 	result  initialized
@@ -127,6 +129,9 @@ type caller struct {
 	root    string // what its relative sources may not leave; "" for the user's own files
 	depth   int
 	at      diag.Range // of what calls the module
+
+	called  *lang.Call // what was fetched, of which the folder is a part; nil for the user's own files
+	fetched string     // its address
 }
 
 // run fetches all modules, and then brings the lock up to date.
@@ -181,6 +186,9 @@ func (i *initializer) walk(c caller) {
 		i.fail(IDFetch, c.at, cannotFetch, "Modules stand more than %d deep in one another at %s; one may call itself.", budget.MaxDepth, c.address)
 		return
 	}
+	if c.called != nil && i.excluded(&c) {
+		return
+	}
 	calls, diags := lang.Calls(disk{}, c.name)
 	for k := range diags {
 		if diags[k].Range.IsZero() { // of a folder that is not there
@@ -193,7 +201,7 @@ func (i *initializer) walk(c caller) {
 		if src, err := os.ReadFile(call.At.Filename); err == nil {
 			i.files[call.At.Filename] = src
 		}
-		inner := caller{address: strings.TrimPrefix(c.address+"."+call.Name, "."), depth: c.depth + 1, root: c.root, at: call.At}
+		inner := caller{address: strings.TrimPrefix(c.address+"."+call.Name, "."), depth: c.depth + 1, root: c.root, at: call.At, called: c.called, fetched: c.fetched}
 		var ok bool
 		if call.IsFolder() {
 			var base string
@@ -203,11 +211,33 @@ func (i *initializer) walk(c caller) {
 			}
 		} else {
 			inner.folder, inner.root, ok = i.module(&call, &c, inner.address)
+			inner.called, inner.fetched = &call, inner.address
 		}
 		if inner.name = inner.folder; ok {
 			i.walk(inner)
 		}
 	}
+}
+
+// excluded reports a module that was fetched, and says itself that it is for another
+// version of ndc. A constraint that an older one of its versions meets is the way out
+// that needs no other ndc.
+func (i *initializer) excluded(c *caller) bool {
+	required := lang.Excluded(disk{}, c.name, i.version)
+	if required == "" {
+		return false
+	}
+	m, locked := (&lock.File{Modules: i.modules}).Module(c.fetched), i.lock.Module(c.fetched)
+	stays, otherwise := "", "call a version of the module that is for this one"
+	if locked != nil && *locked != *m {
+		stays = fmt.Sprintf(" %s and the files stay at %s.", lock.Name, identity(locked))
+	}
+	older := fmt.Sprintf("%s, < %s", c.called.Version, m.Version)
+	if _, next, err := lock.Highest(i.tags[c.fetched], older); err == nil {
+		otherwise = fmt.Sprintf("take the next version below, %s: version = %q", next, older)
+	}
+	i.fail(IDFetch, c.called.VersionAt, cannotFetch, "Module %q as %s needs ndc %s, and this is ndc %s.%s Install one that fits, or %s.", c.fetched, identity(m), required, i.version, stays, otherwise)
+	return true
 }
 
 // inFolder reports whether a slash path is root or below it.
@@ -333,6 +363,9 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 	got, err := i.get(call, c, source, known)
 	if err != nil {
 		return nil, err
+	}
+	if got.repository != nil {
+		i.tags[address] = got.repository.Tags()
 	}
 	if !got.files.Inner(source.Inner) {
 		for _, name := range got.files.LeftOut {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// TestInitExcluded: a version of a module that is for another ndc is not taken, nor is
+// one that calls such a folder of its own. The way out is told with both versions.
+func TestInitExcluded(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git here, by which repositories are made and served")
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release := func(tag, required string) {
+		t.Helper()
+		write("team/inner/inner.hcl", "ndc {\n  required_version = \""+required+"\"\n}\n")
+		cmd := exec.Command("bash", "-ec", "git init -q -b main; git add -A; git -c user.name=a -c user.email=a commit -q --allow-empty -m x; git tag "+tag)
+		cmd.Dir = filepath.Join(dir, "team")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	run := func(upgrade bool) diag.List {
+		i := &initializer{version: "1.2.0", upgrade: upgrade, fetched: map[string]*fetched{}, tags: map[string][]string{}}
+		return i.run(filepath.ToSlash(filepath.Join(dir, "jobs")))
+	}
+	jobs := "module \"m\" {\n  source  = \"git::file://" + filepath.ToSlash(dir) + "/team//outer\"\n  version = \">= 1\"\n}\n"
+	write("jobs/job.hcl", jobs)
+	write("team/outer/outer.hcl", "module \"inner\" {\n  source = \"../inner\"\n}\n")
+	release("v1.0.0", ">= 1.1")
+	if diags := run(false); len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "jobs/ndc.lock.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release("v2.0.0", "~> 1.3")
+	diags := run(true)
+	if len(diags) != 1 || diags[0].ID != IDFetch || diags[0].Range.Start.Line != 3 {
+		t.Fatal(diags)
+	}
+	for _, want := range []string{`Module "m" as version 2.0.0 (commit `, `) needs ndc ~> 1.3, and this is ndc 1.2.0. ndc.lock.hcl and the files stay at version 1.0.0 (commit `, `take the next version below, 1.0.0: version = ">= 1, < 2.0.0".`} {
+		if !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%q lacks %q", diags[0].Detail, want)
+		}
+	}
+	after, _ := os.ReadFile(filepath.Join(dir, "jobs/ndc.lock.hcl"))
+	if inner, _ := os.ReadFile(filepath.Join(dir, "jobs/.ndc/modules/m/inner/inner.hcl")); string(after) != string(before) || !strings.Contains(string(inner), ">= 1.1") {
+		t.Errorf("%s\n%s", after, inner)
+	}
+	write("jobs/job.hcl", strings.Replace(jobs, ">= 1", "2.0.0", 1))
+	if diags := run(false); len(diags) != 1 || !strings.HasSuffix(diags[0].Detail, "Install one that fits, or call a version of the module that is for this one.") {
+		t.Error(diags)
+	}
+	write("jobs/job.hcl", strings.Replace(jobs, ">= 1", ">= 1, < 2.0.0", 1))
+	if diags := run(true); len(diags) > 0 {
+		t.Error(diags)
+	}
+}
