@@ -165,21 +165,6 @@ func predictionOf(p *plan.Plan) *Prediction {
 		p.Run.ExpectedSeconds, p.Run.Cost, p.Memory.OOM.Any}
 }
 
-// sameRun reports whether a job of another folder goes on with the checkpoints of an
-// old one under its name: the folder was moved, whatever else is another.
-func sameRun(old, new *Build) bool {
-	if old.Name != new.Name {
-		return false
-	}
-	for backend, values := range old.Values {
-		at := old.saves(byPath(values))
-		if at != nil && reflect.DeepEqual(at, new.saves(byPath(new.Values[backend]))) {
-			return true
-		}
-	}
-	return false
-}
-
 // Compare reports what changed from old to new. Jobs are matched by their names;
 // of those without a match on either side, what is most alike was renamed or moved.
 func Compare(old, new []Build) *Report {
@@ -198,57 +183,6 @@ func Compare(old, new []Build) *Report {
 	}
 	slices.SortFunc(r.Jobs, func(a, b Job) int { return cmp.Compare(a.Name, b.Name) })
 	return r
-}
-
-// renamed are the names of before by those of after, of jobs that either side alone has
-// under its name. One that runs on from another folder is the same job. A change that
-// renames several jobs is reviewed as one that renames one: those with the fewest values
-// that differ are one job, unless less is the same.
-func renamed(before, after map[string]*Build) map[string]string {
-	type pair struct {
-		old, new  string
-		different int
-	}
-	var pairs []pair
-	come := without(after, before)
-	for _, old := range without(before, after) {
-		for _, new := range come {
-			same, different := common(before[old], after[new])
-			if sameRun(before[old], after[new]) {
-				pairs = append(pairs, pair{old, new, -1})
-			} else if different <= same {
-				pairs = append(pairs, pair{old, new, different})
-			}
-		}
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.different, b.different) })
-	was, taken := map[string]string{}, map[string]bool{}
-	for _, p := range pairs {
-		if was[p.new] == "" && !taken[p.old] {
-			was[p.new], taken[p.old] = p.old, true
-		}
-	}
-	return was
-}
-
-// common counts the values of both jobs, over all backends: those that are the same on
-// the other side, and those that are not.
-func common(old, new *Build) (same, different int) {
-	count := func(of, other *Build) {
-		for backend, list := range of.Values {
-			there := byPath(other.Values[backend])
-			for i := range list {
-				if v := there[list[i].Path]; v != nil && reflect.DeepEqual(v.Value, list[i].Value) {
-					same++
-				} else {
-					different++
-				}
-			}
-		}
-	}
-	count(old, new)
-	count(new, old)
-	return same, different
 }
 
 func byName(builds []Build) map[string]*Build {
