@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -70,6 +71,13 @@ func (o *Output) look(name string) (entry, error) {
 func (c *change) folder(o *Output, f *Folder, force bool) {
 	r := Result{Path: f.Path}
 	m := o.manifest(f.Path)
+	if f.Kind != "" && m.name != "" && m.name != f.Kind && (len(f.Files) == 0 || !force) {
+		if len(f.Files) > 0 {
+			c.problem(Problem{Foreign, o.name(f.Path), fmt.Sprintf("is taken: its %s is of the job %q", m.name, m.Job)})
+		}
+		c.results = append(c.results, r)
+		return
+	}
 	r.Earlier = len(m.paths())
 	before := len(c.steps)
 	for _, file := range f.Files {

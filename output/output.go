@@ -29,6 +29,10 @@ import (
 type Folder struct {
 	Path  string // with slashes; "." is the output folder itself
 	Files []File // none: what ndc wrote there is stale
+	// Kind is the manifest that folders of its kind have, Manifest or JobManifest: the
+	// folder of a job at a site may be called as that of a backend of another job. What is
+	// there by the other one is not touched; "" stands for either.
+	Kind string
 }
 
 // File is one file, its path with slashes and relative to the folder.

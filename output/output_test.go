@@ -126,6 +126,38 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestTwoKinds: a job at a site has its folder where a backend of a job that is named like
+// the site has its own. Neither takes the files of the other.
+func TestTwoKinds(t *testing.T) {
+	out := t.TempDir()
+	backend := folder("alps/megatron", "launch.sh", "backend")
+	job := folder("alps/megatron", "plan.md", "job")
+	last := &job.Files[len(job.Files)-1]
+	text := func(own string) []byte {
+		return fmt.Appendf(nil, `{"format_version":"1.0","job":"megatron","site":"alps","artifacts":[{"path":"plan.md","sha256":%q},{"path":"job.json","sha256":%q}]}`, Hash(job.Files[0].Content), own)
+	}
+	last.Path, last.Content = JobManifest, text(Hash(text("")))
+	backend.Kind, job.Kind = Manifest, JobManifest
+	for _, c := range []struct {
+		there, comes Folder
+		why          string
+	}{
+		{job, backend, `is taken: its job.json is of the job "megatron"`},
+		{backend, job, `is taken: its plan.json is of the job "alps"`},
+	} {
+		must(t, out, c.there)
+		before := tree(t, out)
+		if _, problems := attempt(t, out, false, c.comes); len(problems) != 1 || problems[0].Kind != Foreign || !strings.HasPrefix(problems[0].Why, c.why) {
+			t.Errorf("%+v, want %s", problems, c.why)
+		}
+		must(t, out, Folder{Path: c.comes.Path, Kind: c.comes.Kind})
+		if d := cmp.Diff(before, tree(t, out)); d != "" {
+			t.Errorf("%s: %s", c.why, d)
+		}
+		must(t, out, Folder{Path: c.there.Path}) // as ndc clean does
+	}
+}
+
 // TestPlantedManifest names files outside the folder, or behind a link, with
 // their true hashes.
 func TestPlantedManifest(t *testing.T) {

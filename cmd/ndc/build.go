@@ -269,12 +269,12 @@ func folders(plans planned, all bool) []output.Folder {
 			order = append(order, c.job.Folder)
 		}
 		jobs[c.job.Folder] = append(jobs[c.job.Folder], c.job.Backend.Kind)
-		list = append(list, output.Folder{Path: c.folder(), Files: files(c.artifacts)})
+		list = append(list, output.Folder{Path: c.folder(), Files: files(c.artifacts), Kind: output.Manifest})
 	}
 	for _, name := range order {
 		for _, b := range emitters() {
 			if all && !slices.Contains(jobs[name], b.Kind()) {
-				list = append(list, output.Folder{Path: path.Join(name, b.Kind())})
+				list = append(list, output.Folder{Path: path.Join(name, b.Kind()), Kind: output.Manifest})
 			}
 		}
 	}

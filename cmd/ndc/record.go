@@ -34,7 +34,7 @@ func (p *planned) withJobs(folders []output.Folder, all bool, read func(name str
 		if !all {
 			j.addEarlier(read)
 		}
-		folders = append(folders, output.Folder{Path: j.dir, Files: j.files()})
+		folders = append(folders, output.Folder{Path: j.dir, Files: j.files(), Kind: output.JobManifest})
 	}
 	return folders
 }
