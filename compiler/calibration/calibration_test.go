@@ -582,18 +582,28 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for says, bad := range map[string][]byte{
-		"of other models 2": text(func(g *File) { g.Others = Errors{[]float64{0.1, 0.2}, []float64{0}, [][]float64{{0.01}}} }),
-		"of \"seen\" 0":     text(func(g *File) { g.Models = []Trained{{Model: "seen"}} }),
-		"format_version":    text(func(g *File) { g.FormatVersion = "2.0" }),
-		"no term":           text(func(g *File) { g.Terms[0].Term = "linaer" }),
-		"0 rows":            text(func(g *File) { g.Covariance = nil }),
-		"row 1":             text(func(g *File) { g.Covariance = [][]float64{{-1}} }),
-		"is no factor":      text(func(g *File) { g.Terms[0].After.Mean = 40 }),
-		"row 1 of":          text(func(g *File) { g.Others = Errors{nil, []float64{0}, [][]float64{{-1}}} }),
-		"row 1 of its":      text(func(g *File) { g.Covariance = [][]float64{{1e308}} }),
-		"is spread by":      text(func(g *File) { g.Terms[0].Before.Spread = 1e308 }),
-		"spread by -1":      text(func(g *File) { g.Terms[0].Before.Spread = -1 }),
-		"twice":             text(func(g *File) { g.Terms, g.Covariance = append(g.Terms, g.Terms[0]), [][]float64{{1, 0}, {0, 1}} }),
+		"\"before\" of other models has 2 numbers for 1 term":      text(func(g *File) { g.Others = Errors{[]float64{0.1, 0.2}, []float64{0}, [][]float64{{0.01}}} }),
+		"\"means\" of other models has 2 numbers for 1 term":       text(func(g *File) { g.Others = Errors{[]float64{0.1}, []float64{0, 0}, [][]float64{{0.01}}} }),
+		"\"means\" of the model \"seen\" has 0 numbers for 1 term": text(func(g *File) { g.Models = []Trained{{Model: "seen", Errors: Errors{Before: []float64{0.1}}}} }),
+		"\"before\" of the model \"seen\" has 2 numbers for 1 term": text(func(g *File) {
+			g.Models = []Trained{{Model: "seen", Errors: Errors{[]float64{0.1, 0.2}, []float64{0}, [][]float64{{0.01}}}}}
+		}),
+		"\"before\" of the model \"seen\" has 0 numbers for 1 term": text(func(g *File) {
+			g.Models = []Trained{{Model: "seen", Errors: Errors{nil, []float64{0}, [][]float64{{0.01}}}}}
+		}),
+		"of the model \"seen\" is spread by -2 before": text(func(g *File) {
+			g.Models = []Trained{{Model: "seen", Errors: Errors{[]float64{-2}, []float64{0}, [][]float64{{0.01}}}}}
+		}),
+		"format_version": text(func(g *File) { g.FormatVersion = "2.0" }),
+		"no term":        text(func(g *File) { g.Terms[0].Term = "linaer" }),
+		"0 rows":         text(func(g *File) { g.Covariance = nil }),
+		"row 1":          text(func(g *File) { g.Covariance = [][]float64{{-1}} }),
+		"is no factor":   text(func(g *File) { g.Terms[0].After.Mean = 40 }),
+		"row 1 of":       text(func(g *File) { g.Others = Errors{nil, []float64{0}, [][]float64{{-1}}} }),
+		"row 1 of its":   text(func(g *File) { g.Covariance = [][]float64{{1e308}} }),
+		"is spread by":   text(func(g *File) { g.Terms[0].Before.Spread = 1e308 }),
+		"spread by -1":   text(func(g *File) { g.Terms[0].Before.Spread = -1 }),
+		"twice":          text(func(g *File) { g.Terms, g.Covariance = append(g.Terms, g.Terms[0]), [][]float64{{1, 0}, {0, 1}} }),
 		"row 1 of its cov": text(func(g *File) {
 			g.Terms, g.Covariance = append(g.Terms, Term{Term: "host"}), [][]float64{{1, 2}, {2, 1}}
 		}),

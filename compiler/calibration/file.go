@@ -175,12 +175,12 @@ func Read(name string, text []byte, model *job.Model, gpu ...string) (*job.Calib
 		return nil, fmt.Errorf("it tells of %q, and this cluster has %s", f.GPU, gpu[0])
 	}
 	for i := range f.Models {
-		if n := len(f.Models[i].Means); n != len(f.Terms) || len(f.Models[i].Before) != n {
-			return nil, fmt.Errorf("it has %d terms, and of %q %d", len(f.Terms), f.Models[i].Model, n)
+		if err := f.Models[i].fits(f.Terms, fmt.Sprintf("the model %q", f.Models[i].Model), false); err != nil {
+			return nil, err
 		}
 	}
-	if n := len(f.Others.Before); n != 0 && n != len(f.Terms) {
-		return nil, fmt.Errorf("it has %d terms, and of other models %d", len(f.Terms), n)
+	if err := f.Others.fits(f.Terms, "other models", true); err != nil {
+		return nil, err
 	}
 	trained, ran := f.turn(model)
 	sum := sha256.Sum256(text)
@@ -227,6 +227,25 @@ func Read(name string, text []byte, model *job.Model, gpu ...string) (*job.Calib
 		c.Reserved = a.Factor
 	}
 	return c, nil
+}
+
+// fits says what is wrong with the numbers of some models, which are those of the terms; older
+// files may have none.
+func (e *Errors) fits(terms []Term, of string, older bool) error {
+	for _, list := range []struct {
+		name    string
+		numbers []float64
+	}{{"before", e.Before}, {"means", e.Means}} {
+		if n := len(list.numbers); n != len(terms) && (n > 0 || !older) {
+			return fmt.Errorf("%q of %s has %s for %s", list.name, of, units.Count(n, "number"), units.Count(len(terms), "term"))
+		}
+	}
+	for i, s := range e.Before {
+		if s < 0 || s > largest {
+			return fmt.Errorf("the error of %s of %s is spread by %g before, and that is no standard deviation of a machine's", terms[i].Term, of, s)
+		}
+	}
+	return nil
 }
 
 // isRow reports whether a row of the covariance may be one: as long as there are
