@@ -155,15 +155,19 @@ func (t *terminal) render(d *diag.Diagnostic, source []byte) string {
 func shown(s string) string { return strings.ReplaceAll(harmless(s), "\t", " ") }
 
 // harmless is text as a terminal may get it: what would steer the terminal, or show
-// signs in another order than they stand in, is replaced.
+// signs in another order than they stand in, is replaced. CR LF ends a line as LF does.
 func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r != '\n' && r != '\t' && unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	lines := strings.Split(strings.ToValidUTF8(s, string(utf8.RuneError)), "\r\n")
+	for i := range lines {
+		lines[i] = strings.Map(func(r rune) rune {
+			switch {
+			case r != '\n' && r != '\t' && unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+				return utf8.RuneError
+			}
+			return r
+		}, lines[i])
+	}
+	return strings.Join(lines, "\r\n")
 }
 
 // snippet shows the first line of a range with its columns underlined. Long
