@@ -49,6 +49,9 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	if _, err := ParseSource("git::https://token@github.com/a/b"); err == nil || !strings.Contains(err.Error(), "git credential") {
+		t.Error(err) // with it a server of https:// is asked, and no agent
+	}
 }
 
 func TestHighest(t *testing.T) {

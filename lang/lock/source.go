@@ -49,7 +49,7 @@ func parseGit(text string) (Source, error) {
 		return Source{}, errors.New("what follows git:: is no URL. Write git::https://HOST/PATH or git::ssh://USER@HOST/PATH, with a slash behind the host")
 	}
 	if _, secret := u.User.Password(); secret || u.Scheme == "https" && u.User != nil {
-		return Source{}, errors.New("it holds a user or a password, which would be in every copy of the file; let the server take a key of the SSH agent instead")
+		return Source{}, errors.New("it holds a user or a password, which would be in every copy of the file. Leave it out: a server behind https:// gets what git credential has for it, and one behind ssh:// a key of the SSH agent")
 	}
 	where, inner, _ := strings.Cut(u.Path, "//")
 	switch {
