@@ -315,6 +315,24 @@ func (c *checker) gpu() {
 	}
 }
 
+// nodeList checks that a list of nodes names no more than sbatch is asked for: Slurm adds
+// to a shorter one, and refuses a longer one.
+func (c *checker) nodeList() {
+	named, err := job.Hosts(c.job.Slurm.NodeList)
+	if err != nil || c.job.Cluster.Nodes == 0 {
+		return
+	}
+	smallest, with, otherwise := *c.job, "", "give the cluster as many"
+	if counts := c.job.NodeCounts; counts != nil {
+		smallest.Cluster.Nodes = counts[0]
+		with, otherwise = fmt.Sprintf("with nodes = %d, which is allowed here, ", counts[0]), "allow no fewer nodes"
+	}
+	if asked := smallest.AllocatedNodes(); named > asked {
+		c.fail(InconsistentCluster, c.at("slurm.nodelist"), "%s names %s, and %ssbatch is asked for %s, so that it refuses the job. Name no more, or %s.",
+			quoteShort(c.job.Slurm.NodeList), units.Count(named, "node"), with, units.Count(asked, "node"), otherwise)
+	}
+}
+
 func (c *checker) slurm() {
 	s := &c.job.Slurm
 	if nodes := c.job.Cluster.Nodes; s.Segment > nodes && nodes > 0 {
@@ -324,10 +342,7 @@ func (c *checker) slurm() {
 		c.fail(InconsistentCluster, c.at("slurm.spare_nodes"), "Spare nodes are counted for each segment: %s and %d to spare do not lie in one NVLink domain of %s, which is %s.",
 			units.Count(s.Segment, "node"), s.SpareNodes, units.Count(k.NVLink.Domain, "GPU"), units.Count(k.NVLink.Domain/k.GPUsPerNode, "node"))
 	}
-	if n, err := job.Hosts(s.NodeList); err == nil && c.job.Cluster.Nodes > 0 && n > c.job.AllocatedNodes() { // Slurm adds to a shorter list
-		c.fail(InconsistentCluster, c.at("slurm.nodelist"), "%s names %s, and sbatch is asked for %s, so that it refuses the job. Name no more, or give the cluster as many.",
-			quoteShort(s.NodeList), units.Count(n, "node"), units.Count(c.job.AllocatedNodes(), "node"))
-	}
+	c.nodeList()
 	if s.CheckSpeed.Or(false) && s.SpareNodes == 0 && !c.unsure {
 		c.fail(MissingArgument, c.at("slurm.check_speed"), "A node that is slow can only be left out where there is another. Set spare_nodes, too.")
 	}

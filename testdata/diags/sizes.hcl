@@ -18,7 +18,9 @@ job "j" {
   backend "torchtitan" {
     version = "0.3.0"
   }
-  slurm {}
+  slurm {
+    nodelist = "n[1-2]" # ERROR: inconsistent-cluster at "n[1-2]": "n[1-2]" names 2 nodes, and with nodes = 1, which is allowed here, sbatch is asked for 1 node, so that it refuses the job. Name no more, or allow no fewer nodes.
+  }
 }
 
 job "k" {
