@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// mostHosts bounds the names that a list is written out to.
-const mostHosts = 1 << 16
+// What bounds the work that a list takes: its bytes, and the names that it is written
+// out to, each as often as it stands there.
+const (
+	mostText  = 1 << 16
+	mostHosts = 1 << 16
+)
 
 // Hosts counts the different names of a list of nodes as Slurm reads it, such as
 // a1,b[01-03,7]-ib[0-1]; 0 where only a cluster knows: a file of names, a function
@@ -17,10 +21,10 @@ func Hosts(list string) (int, error) {
 	if strings.HasPrefix(list, "~") {
 		return 0, fmt.Errorf("sbatch knows no ~ in a path")
 	}
-	if strings.ContainsAny(list, "/{") {
+	if strings.ContainsAny(list, "/{") || len(list) > mostText {
 		return 0, nil
 	}
-	names, many := map[string]bool{}, false
+	names, many, left := map[string]bool{}, false, mostHosts
 	for len(list) > 0 {
 		end, depth := len(list), 0
 		for i, r := range list {
@@ -42,14 +46,14 @@ func Hosts(list string) (int, error) {
 			return 0, fmt.Errorf("its brackets do not match")
 		}
 		if end > 0 {
-			all, err := spelled(list[:end], mostHosts-len(names))
+			all, err := spelled(list[:end], left)
 			if err != nil {
 				return 0, err
 			}
 			for _, name := range all {
 				names[name] = true
 			}
-			many = many || all == nil
+			many, left = many || all == nil, left-len(all)
 		}
 		list = list[min(end+1, len(list)):]
 	}
@@ -66,8 +70,11 @@ func spelled(word string, most int) ([]string, error) {
 	if i := strings.IndexAny(before, ";|&<>()*?!#"); i >= 0 {
 		return nil, fmt.Errorf("no node has %q in its name", before[i:i+1])
 	}
-	if !ranged {
-		return []string{word}[:min(1, most)], nil
+	switch {
+	case !ranged && most == 0:
+		return nil, nil
+	case !ranged:
+		return []string{word}, nil
 	}
 	inside, after, _ := strings.Cut(rest, "]")
 	ends := []string{""}

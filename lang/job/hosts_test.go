@@ -1,6 +1,10 @@
 package job
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+)
 
 // TestHosts: lists of nodes are counted as Slurm reads them. What is refused here,
 // sbatch 22.05 refused.
@@ -15,5 +19,21 @@ func TestHosts(t *testing.T) {
 		if got, err := Hosts(list); got != max(want, 0) || (err != nil) != (want < 0) {
 			t.Errorf("%q: %d, %v, want %d", list, got, err, want)
 		}
+	}
+}
+
+// TestHostsBounded: no list takes long, whatever it repeats.
+func TestHostsBounded(t *testing.T) {
+	begun := time.Now()
+	for list, want := range map[string]int{
+		strings.Repeat("a[0-32767],", 5000): 0, strings.Repeat("n,", 30000): 1, "a[1-65536]": 65536, "a[1-65536],b": 0,
+		"n" + strings.Repeat("[1]", 20000): 1, "n" + strings.Repeat("[1-2]", 12000): 0, strings.Repeat("n,", 1<<20): 0,
+	} {
+		if got, err := Hosts(list); got != want || err != nil {
+			t.Errorf("%.20s: %d, %v, want %d", list, got, err, want)
+		}
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
