@@ -19,9 +19,9 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	d := directiveList{j: j, diags: diags}
 	d.always("job-name", j.Name+"-"+j.Backend.Kind)
 	d.text("account", "account", s.Account)
-	d.text("partition", "partition", strings.ReplaceAll(s.Partition, ", ", ",")) // Slurm takes the space for a part of the name
+	d.text("partition", "partition", listed(s.Partition))
 	d.text("qos", "qos", s.QOS)
-	d.text("reservation", "reservation", s.Reservation)
+	d.text("reservation", "reservation", listed(s.Reservation))
 	d.always("nodes", fmt.Sprint(j.AllocatedNodes()))
 	if s.SpareNodes > 0 {
 		d.flag("no-kill")
@@ -52,6 +52,10 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	}
 	return d.lines
 }
+
+// listed is a list of names without spaces behind its commas, which Slurm takes for a part
+// of the names.
+func listed(names string) string { return strings.ReplaceAll(names, ", ", ",") }
 
 type directiveList struct {
 	j     *job.Job

@@ -286,11 +286,11 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// TestPartitions: Slurm looks for a partition " b" where a space stands in the list.
-func TestPartitions(t *testing.T) {
+// TestListed: Slurm looks for a partition or reservation " b" where a space stands in the list.
+func TestListed(t *testing.T) {
 	j, p, l := example()
-	j.Slurm.Partition = "a, b"
-	if script := string(files(t, j, p, l).Files[0].Data); !strings.Contains(script, "\n#SBATCH --partition=a,b\n") {
+	j.Slurm.Partition, j.Slurm.Reservation = "a, b", "c, d"
+	if script := string(files(t, j, p, l).Files[0].Data); !strings.Contains(script, "\n#SBATCH --partition=a,b\n#SBATCH --reservation=c,d\n") {
 		t.Error(script[:600])
 	}
 }
