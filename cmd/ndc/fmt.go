@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/lock"
+	"github.com/ndc-dev/ndc/output"
 )
 
 func newFmt(stdout, stderr io.Writer) *cobra.Command {
@@ -116,11 +117,21 @@ func (f *formatter) format(name string, src []byte) ([]byte, bool) {
 	return formatted, !diags.HasErrors()
 }
 
-func (f *formatter) file(path string) error {
+func (f *formatter) file(path string) (err error) {
 	if isFetched(path) {
 		f.diags.Warn(IDFetched, diag.Range{}, "File is left as it is", fmt.Sprintf("%s is of a module that ndc init fetched, which is held to its hash in ndc.lock.hcl.", path))
 		return nil
 	}
+	folder := filepath.Dir(path)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		folder = filepath.Dir(target)
+	}
+	output.Alone(signals.context(), folder, func() { err = f.alone(path) })
+	return err
+}
+
+// alone formats a file that no other command formats meanwhile.
+func (f *formatter) alone(path string) error {
 	if !f.check {
 		if err := mend(path); err != nil {
 			return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))

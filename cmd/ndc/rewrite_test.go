@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/output/trace"
 )
 
@@ -108,4 +110,25 @@ func newFmtOf(path string) error {
 	c.SetArgs([]string{path})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	return c.Execute()
+}
+
+// TestFormatsAlone: a format waits for another one in the folder, as of an editor and a hook.
+// It took what that one had begun for what a killed one leaves, and both wrote.
+func TestFormatsAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.hcl")
+	if err := os.WriteFile(path, []byte(ugly), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	output.Alone(t.Context(), filepath.Dir(path), func() {
+		go func() { done <- newFmtOf(path) }()
+		time.Sleep(300 * time.Millisecond)
+		if now, err := os.ReadFile(path); err != nil || string(now) != ugly {
+			t.Errorf("%q, %v", now, err)
+		}
+	})
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	formatted(t, path, pairs[ugly])
 }
