@@ -320,6 +320,15 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// TestNoAgent: who has no SSH agent is told to start one: keys in files are not read.
+func TestNoAgent(t *testing.T) {
+	t.Setenv("SSH_AUTH_SOCK", "")
+	_, err := Open(t.Context(), "ssh://git@127.0.0.1:1/x.git")
+	if err == nil || !strings.HasPrefix(err.Error(), "a server behind ssh:// gets a key of the SSH agent, and none answers here") {
+		t.Error(err)
+	}
+}
+
 // TestLimit: what a repository sends is counted as it is written.
 func TestLimit(t *testing.T) {
 	r := &received{bytes: MaxTransfer - 3}

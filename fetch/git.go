@@ -67,9 +67,12 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 // it has to be allowed to read.
 var owner = regexp.MustCompile(`dubious ownership in repository at '(.+)'`)
 
-// said tells what git said of a repository on this machine, of which go-git has the
-// first line alone; what to do stands behind it.
+// said tells what to do where git or go-git names the cause alone: of what git said of a
+// repository on this machine, go-git has the first line.
 func said(err error) error {
+	if strings.Contains(err.Error(), "SSH_AUTH_SOCK") {
+		return errors.New("a server behind ssh:// gets a key of the SSH agent, and none answers here. Start one and give it the key: eval \"$(ssh-agent)\" && ssh-add")
+	}
 	line, ok := strings.CutPrefix(err.Error(), "unknown error: ")
 	if !ok {
 		return err
