@@ -187,6 +187,9 @@ func (r *reading) programmed(before []shell.Word) {
 				r.unless(argument, typed(argument, p.Sets[argument]))
 			}
 		}
+		if pattern, said := r.d.Get("model.layer_pattern"); said && p.Blocks != nil {
+			r.d.Set("model.layer_pattern", strings.NewReplacer(p.Blocks...).Replace(pattern.Value.(string)), pattern.Place)
+		}
 		if p.Trains != "" && len(before) > 0 {
 			script := before[len(before)-1]
 			r.trains = p.Trains

@@ -890,3 +890,29 @@ func TestProgramAmongFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestProgramBlocks: the letters of a pattern are the blocks that the program builds for them.
+func TestProgramBlocks(t *testing.T) {
+	const options = " --num-layers 4 --hidden-size 64 --num-experts 8 --moe-shared-expert-intermediate-size 64 --mamba-num-heads 8 --hybrid-override-pattern M-*-"
+	for program, want := range map[string]string{
+		"pretrain_mamba.py":      "M-*- nemotron_h 8 <nil> <nil> <nil>",
+		"pretrain_qwen3_next.py": "GE*E qwen3_next <nil> 32 true true",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.16.0", command("torchrun "+program+options)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, path := range []string{"model.layer_pattern", "model.architecture", "model.mamba.heads", "model.delta_net.value_heads", "model.attention_output_gate", "model.moe.shared_expert_gate"} {
+			v, _ := d.Get(path)
+			got = append(got, fmt.Sprint(v.Value))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", program, got, want)
+		}
+		heads := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--mamba-num-heads" })
+		if mapped := d.Findings[heads].Verdict == draft.Mapped; mapped != (program == "pretrain_mamba.py") {
+			t.Errorf("%s: %v", program, d.Findings[heads])
+		}
+	}
+}

@@ -142,6 +142,7 @@ type program struct {
 	Source  string         `json:"source"`
 
 	Counts map[string]string `json:"counts"` // options of its own that say a number of the cluster, by the argument
+	Blocks []string          `json:"blocks"` // letters of a pattern of layers that are other blocks here, each before that of the language
 }
 
 // programs are the lines of programs.jsonl by their names.
