@@ -3,6 +3,7 @@ package intake
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"iter"
 	"path"
@@ -107,7 +108,7 @@ func (in *intake) whole() iter.Seq2[File, *shell.Script] {
 }
 
 // written are the configurations that scripts write before they start a framework with
-// them, as files that stand beside the scripts. Of several it is those that a command or
+// them, or give it in base64, as files that stand beside the scripts. Of several it is those that a command or
 // another of them names, and of one path what was written last.
 func (in *intake) written() (all []File) {
 	for f, s := range in.whole() {
@@ -123,6 +124,9 @@ func (in *intake) written() (all []File) {
 				named = append(named, doc)
 			}
 		}
+		if doc, ok := encoded(f.Name, s.Commands); ok {
+			named = append(named, doc)
+		}
 		if len(named) > 0 {
 			own = named
 		}
@@ -132,6 +136,30 @@ func (in *intake) written() (all []File) {
 		}
 	}
 	return all
+}
+
+// encoded is the configuration of DeepSpeed that the first of a script's commands with one
+// gives in base64, where the name of a file belongs (DeepSpeed 0.19.8, runtime/config.py:
+// DeepSpeedConfig.__init__).
+func encoded(script string, commands []shell.Command) (File, bool) {
+	for _, c := range commands {
+		for i, w := range c.Words {
+			name, value, joined := strings.Cut(w.Text, "=")
+			switch settings.Underscored(name) {
+			case "--deepspeed", "--deepspeed_config", "--deepspeed_config_file":
+			default:
+				continue
+			}
+			if !joined && i+1 < len(c.Words) {
+				value = c.Words[i+1].Text
+			}
+			content, err := base64.URLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(value))
+			if doc := (File{Name: script + ":" + name, Content: content}); err == nil && isDeepSpeed(doc) {
+				return doc, true
+			}
+		}
+	}
+	return File{}, false
 }
 
 // rewritten are the files with the configurations that scripts write, which stand for

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"regexp"
@@ -776,6 +777,8 @@ func TestWritten(t *testing.T) {
 		"S=3\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": $((S-1))}}\nE\n" + launch + "a.json":                                                                                                                                                             "zero_stage = 2 ",
 		"cat > a.json <<E\n{\"zero_optimization\": {\"stage\": 1}}\nE\ncat > a.json <<E\n{\"zero_optimization\": {\"stage\": 2}}\nE\n" + launch + "a.json":                                                                                                           "zero_stage = 2 ",
 		"C=z.json; N=4\necho '{\"train_micro_batch_size_per_gpu\": '$N'}' > $C\n" + launch + "$C":                                                                                                                                                                    "micro_batch_size = 4 ",
+		launch + inBase64(`{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}`):                                                                                                                                                                          "zero_stage = 2 ",
+		"C=" + inBase64(`{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "???>"}}`) + "\ntorchrun --nnodes 2 --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 3 --deepspeed=$C":                                                      "micro_batch_size = 3 ",
 		"cat > ds.json <<E\n{\"zero_optimization\": {\"stage\": 2}, \"train_micro_batch_size_per_gpu\": \"auto\"}\nE\ntorchrun --nnodes 2 --nproc_per_node 8 train.py --deepspeed ds.json --output_dir o --per_device_train_batch_size 3":                            "micro_batch_size = 3 ",
 		"cat > t.toml <<E\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n[parallelism]\ntensor_parallel_degree = 4\nE\ntorchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train --job.config_file t.toml --training.local_batch_size 2": "tensor_parallel = 4 ",
 	} {
@@ -789,6 +792,9 @@ func TestWritten(t *testing.T) {
 		}
 	}
 }
+
+// inBase64 is a configuration as DeepSpeed takes it in place of the name of its file.
+func inBase64(config string) string { return base64.URLEncoding.EncodeToString([]byte(config)) }
 
 // TestRewritten: of a configuration that a script writes, and that is given, too, what the
 // script writes counts, and the other is named where it says something else.
