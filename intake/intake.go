@@ -76,6 +76,7 @@ var readers = []reader{
 	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
 	{name: "a recipe of Megatron-LM, YAML with ARGS or MODEL_ARGS, or of FlagScale", is: isRecipe, read: readRecipe},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
+	{name: "a hostfile of DeepSpeed's launcher or Open MPI", is: isHostfile, read: readHostfile},
 }
 
 // intake is one import.
@@ -89,6 +90,7 @@ type intake struct {
 	own     string               // the framework's version, in files that ndc wrote; ""
 	read    map[string]evaluated // the scripts, by the names of their files
 	asked   map[string]asked     // by directives of sbatch
+	unsure  bool                 // which of the nodes of a hostfile are taken
 }
 
 // Import makes a job of files that describe one run together. With errors the

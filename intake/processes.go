@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
-	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
@@ -28,6 +27,7 @@ type multiplier struct {
 	Nodes    []string `json:"nodes"`
 	OfNode   []string `json:"of_node"` // processes on a node
 	Hosts    []string `json:"hosts"`   // a list of NAME:PROCESSES
+	Files    []string `json:"files"`   // a file of such a list
 	Map      []string `json:"map"`     // ppr:PROCESSES:node
 	GPUs     []string `json:"gpus"`    // [KIND:]GPUS of a node
 
@@ -88,6 +88,13 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 			nodes, each = 0, 0
 		}
 	}
+	if said(words, m.Files) != "" && !layered {
+		listed, slots := together(in.hostfile())
+		each = cmp.Or(each, slots)
+		if ranks == 0 && nodes == 0 {
+			nodes = listed
+		}
+	}
 	place := megatron.Place(file, words[0])
 	if m.Nodes != nil && ranks == 0 && each == 0 { // a step of Slurm's, which has what its job has
 		ranks, each = in.asked["ntasks"].n, in.asked["ntasks-per-node"].n
@@ -128,11 +135,14 @@ func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *
 		if i != at && !(i < at && i+o.Inner >= at) && !(o.Offset == c.Offset && o.File == c.File && i > at) {
 			continue
 		}
-		end := max(slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }), 0)
+		end := slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") })
+		if end < 0 { // a module
+			end = max(settings.Program(commandLine(file, o)), 0)
+		}
 		for k, w := range o.Words[:end] {
 			layered = layered || slices.Contains(nodeLaunchers, path.Base(w.Text))
 			if path.Base(w.Text) == "deepspeed" {
-				in.included(megatron.Place(file, w), o.Words[k+1:end])
+				in.taken(file, w, o.Words[k+1:end])
 			}
 			if f := multiplies(w); f != nil && m == nil {
 				m, words = f, o.Words[k+1:end]
@@ -143,17 +153,6 @@ func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *
 		}
 	}
 	return m, words, layered
-}
-
-// included reads which GPUs of which nodes DeepSpeed's launcher takes.
-func (in *intake) included(at draft.Place, words []shell.Word) {
-	if slices.ContainsFunc(words, func(w shell.Word) bool { return w.Open }) {
-		return
-	}
-	if nodes, gpus := settings.Included(said(words, []string{"--include", "-i"})); gpus > 0 {
-		in.d.Default("cluster.nodes", nodes, at)
-		in.d.Default("cluster.gpus_per_node", gpus, at)
-	}
 }
 
 // said is the value of the first of some options among words: -N 4, -N4, -N=4; "" where

@@ -1,8 +1,11 @@
 package intake
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ndc-dev/ndc/intake/draft"
 )
 
 // TestProcesses: nodes and GPUs of a launch are those that the command says which starts its
@@ -49,14 +52,67 @@ func TestProcesses(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", c.script, diags)
 		}
-		var got []string
-		for line := range strings.Lines(string(r.Job)) {
-			if f := strings.Fields(line); len(f) == 3 && (f[0] == "nodes" || f[0] == "gpus_per_node") {
-				got = append(got, strings.Join(f, " "))
-			}
-		}
-		if all := strings.Join(got, " "); all != c.want {
-			t.Errorf("%s: %s, want %s", c.script, all, c.want)
+		if got := nodesOf(string(r.Job)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.script, got, c.want)
 		}
 	}
+}
+
+// TestHostfile: the nodes and GPUs of a hostfile are the job's, as far as what starts the run
+// takes them.
+func TestHostfile(t *testing.T) {
+	const four = "# the cluster\nworker-0 slots=8\nworker-1 slots=8\n\nworker-2 slots=8\nworker-3 slots=8 max-slots=8\n"
+	const program = " train.py --deepspeed_config ds.json"
+	const megatron = " pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64"
+	for _, c := range []struct{ script, hosts, want, unread string }{
+		{"deepspeed --hostfile hostfile" + program, four, "nodes = 4 gpus_per_node = 8", ""},
+		{"deepspeed -H /job/hostfile --master_port $PORT" + program, four, "nodes = 4 gpus_per_node = 8", ""},
+		{"deepspeed --hostfile=hostfile --num_nodes 2" + program, four, "nodes = 2 gpus_per_node = 8", ""},
+		{"deepspeed --hostfile hostfile --num_gpus 4" + program, four, "nodes = 4 gpus_per_node = 4", ""},
+		{"deepspeed --hostfile hostfile --include worker-0@worker-2" + program, four, "nodes = 2 gpus_per_node = 8", ""},
+		{"deepspeed --hostfile hostfile --exclude worker-0" + program, four, "nodes = 3 gpus_per_node = 8", ""},
+		{"deepspeed --hostfile hostfile --exclude worker-0:7" + program, four, "nodes = var.nodes", "--exclude --hostfile hostfile"},
+		{"deepspeed --hostfile hostfile --include $HOSTS" + program, four, "nodes = var.nodes", "--hostfile --include hostfile"},
+		{"deepspeed --hostfile hostfile" + program, "a slots=8\nb slots=4\n", "nodes = var.nodes", "--hostfile hostfile"},
+		{"deepspeed --hostfile hostfile --module my.train --deepspeed_config ds.json", four, "nodes = 4 gpus_per_node = 8", ""},
+		{"deepspeed --hostfile hostfile --num_nodes 2" + megatron, four, "nodes = 2 gpus_per_node = 8", ""},
+		{"deepspeed --hostfile hostfile" + megatron, four, "nodes = 4 gpus_per_node = 8", ""},
+		{"mpirun -np 16 --hostfile hostfile python" + megatron, four, "nodes = 2 gpus_per_node = 8", ""},
+		{"mpirun --hostfile hostfile python" + megatron, four, "nodes = 4 gpus_per_node = 8", ""},
+		{"torchrun --nnodes 2 --nproc_per_node 4" + megatron, four, "nodes = 2 gpus_per_node = 4", ""},
+		{"torchrun --nnodes $(wc -l < hostfile) --nproc_per_node 8" + megatron, four, "nodes = 4 gpus_per_node = 8", ""},
+	} {
+		files := []File{{Name: "hostfile", Content: []byte(c.hosts)}, {Name: "run.sh", Content: []byte(c.script + "\n")}}
+		if !strings.Contains(c.script, megatron) {
+			files = append(files, File{Name: "ds.json", Content: []byte(`{"train_batch_size": 64, "bf16": {"enabled": true}}`)})
+		}
+		r, diags := Import(files, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", c.script, diags)
+		}
+		if got := nodesOf(string(r.Job)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.script, got, c.want)
+		}
+		var unread []string
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown && (f.Name == "hostfile" || slices.Contains([]string{"--hostfile", "-H", "--include", "--exclude"}, f.Name)) {
+				unread = append(unread, f.Name)
+			}
+		}
+		slices.Sort(unread)
+		if got := strings.Join(unread, " "); got != c.unread {
+			t.Errorf("%s: %q is not understood, want %q", c.script, got, c.unread)
+		}
+	}
+}
+
+// nodesOf is what a job says of its nodes and GPUs.
+func nodesOf(job string) string {
+	var got []string
+	for line := range strings.Lines(job) {
+		if f := strings.Fields(line); len(f) == 3 && (f[0] == "nodes" || f[0] == "gpus_per_node") {
+			got = append(got, strings.Join(f, " "))
+		}
+	}
+	return strings.Join(got, " ")
 }

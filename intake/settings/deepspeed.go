@@ -371,7 +371,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
 	}
 	if hosts >= 0 && !d.Has("cluster.nodes") {
 		name, _, _ := strings.Cut(words[hosts], "=")
-		d.Find(draft.Finding{Place: places[hosts], Name: name, Verdict: draft.Unknown, Why: "the nodes and their GPUs stand in that file, which ndc does not read: --nodes and --gpus say them"})
+		d.Find(draft.Finding{Place: places[hosts], Name: name, Verdict: draft.Unknown, Why: "the nodes and their GPUs stand in that file, which is read where it is given; --nodes and --gpus say them, too"})
 	}
 	if ranks > 0 {
 		machines = max(machines, 1)
