@@ -295,14 +295,19 @@ func TestSwift(t *testing.T) {
 	}
 }
 
-// TestSlime: nodes and GPUs of a launch of slime are those of the model that it trains.
+// TestSlime: nodes and GPUs of a launch of slime are those of the model that it trains, and
+// what it evaluates is no loss on text.
 func TestSlime(t *testing.T) {
-	r, diags := Import([]File{{Name: "run.sh", Content: []byte("ray job submit -- python3 train.py --actor-num-nodes 4 --actor-num-gpus-per-node 4 --rollout-num-gpus 16 --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --tensor-model-parallel-size 2 --global-batch-size 64 --lr 1e-6 --micro-batch-size 1")}}, Options{})
+	r, diags := Import([]File{{Name: "run.sh", Content: []byte("ray job submit -- python3 train.py --actor-num-nodes 4 --actor-num-gpus-per-node 4 --rollout-num-gpus 16 --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --tensor-model-parallel-size 2 --global-batch-size 64 --lr 1e-6 --micro-batch-size 1 --eval-interval 20")}}, Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, "nodes = 4\n gpus_per_node = 4\n") {
 		t.Errorf("nodes are lost in\n%s", r.Job)
+	}
+	named := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--eval-interval" && f.Verdict == draft.Unknown })
+	if !named || strings.Contains(string(r.Job), "validation") {
+		t.Errorf("the evaluation is named: %v\n%s", named, r.Job)
 	}
 }
 

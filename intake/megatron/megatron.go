@@ -368,6 +368,11 @@ func (r *reading) option(o *option) {
 	if row := rows()[o.long]; row.Argument != "" {
 		argument = row.Argument
 	}
+	if why := r.apart(o.long); why != "" {
+		r.unread[argument] = true
+		r.find(o, draft.Unknown, "", why)
+		return
+	}
 	if o.maybe {
 		r.unread[argument] = true
 		r.find(o, draft.Unknown, "", conditional)

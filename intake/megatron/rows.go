@@ -142,6 +142,7 @@ type program struct {
 	Source  string         `json:"source"`
 
 	Counts map[string]string `json:"counts"` // options of its own that say a number of the cluster, by the argument
+	Apart  map[string]string `json:"apart"`  // options of Megatron-LM that say something else here, which no job says: what
 	Blocks []string          `json:"blocks"` // letters of a pattern of layers that are other blocks here, each before that of the language
 }
 
@@ -153,6 +154,17 @@ func counting(option string) string {
 	for _, p := range programs() {
 		if argument := p.Counts[option]; argument != "" {
 			return argument
+		}
+	}
+	return ""
+}
+
+// apart is what else an option of Megatron-LM says in the program that the launch is of; "" where
+// it says the same.
+func (r *reading) apart(option string) string {
+	for _, p := range programs() {
+		if why := p.Apart[option]; why != "" && r.words[p.Option] {
+			return why
 		}
 	}
 	return ""

@@ -222,7 +222,7 @@ func (r *reading) data() {
 	if o := r.given["eval_iters"]; o != nil {
 		iterations = r.integer("eval_iters", "--eval-iters")
 	}
-	if iterations > 0 {
+	if iterations > 0 && r.apart("--eval-interval") == "" {
 		interval := int64(1000) // validate_args takes it where none is given
 		if r.has("eval_interval") {
 			interval = r.integer("eval_interval", "--eval-interval")
