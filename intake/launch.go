@@ -467,22 +467,31 @@ func isConfigured(w shell.Word) bool {
 }
 
 // batch is what TorchTitan makes of a batch that nothing says: that of one GPU for
-// every replica (train.py), which pipelines cut up. The Trainer has no other.
+// every replica (train.py), which pipelines cut up. DeepSpeed multiplies its micro-batches
+// with the replicas (runtime/config.py: _set_batch_related_parameters).
 func (in *intake) batch() {
 	const layout, global = "constraints.layout.", "training.global_batch_size"
 	d := in.d
-	if in.launch != settings.TorchTitanKind && !in.trained || d.Has(global) || slices.Contains(d.Asked(), global) {
+	titan := in.launch == settings.TorchTitanKind
+	if !titan && in.launch != settings.DeepSpeedKind || d.Has(global) || slices.Contains(d.Asked(), global) {
 		return
 	}
 	gpus := d.Int("cluster.gpus_per_node")
 	if gpus == 0 && in.o.Cluster != "" {
 		gpus = gpusOf(in.o.Cluster)
 	}
-	parts := d.Int(layout+"tensor_parallel") * d.Int(layout+"context_parallel") * d.Int(layout+"pipeline_parallel")
-	if in.trained {
-		parts = max(d.Int(layout+"tensor_parallel"), 1)
+	of := func(name string, unsaid int64) int64 {
+		if n := d.Int(layout + name); n > 0 || d.Has(layout+name) {
+			return n
+		}
+		return unsaid
 	}
-	local := d.Int(layout+"micro_batch_size") * max(d.Int(layout+"micro_batches"), 1)
+	ranks, batches := int64(0), int64(1) // where nothing is said
+	if !titan {
+		ranks, batches = 1, 0
+	}
+	parts := of("tensor_parallel", ranks) * of("context_parallel", ranks) * of("pipeline_parallel", ranks)
+	local := of("micro_batch_size", 0) * of("micro_batches", batches)
 	if world := d.Int("cluster.nodes") * gpus; world > 0 && parts > 0 && world%parts == 0 && local > 0 {
 		d.Set(global, local*(world/parts), draft.Place{})
 		d.Remove(layout + "micro_batches")

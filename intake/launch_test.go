@@ -745,6 +745,37 @@ func TestTitanBatch(t *testing.T) {
 	}
 }
 
+// TestDeepSpeedBatch: of batch, micro-batch and accumulation DeepSpeed makes the one that a
+// configuration leaves out, as far as it is known on how many GPUs.
+func TestDeepSpeedBatch(t *testing.T) {
+	const rest = `"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}`
+	for _, c := range []struct{ config, launch, want string }{
+		{`"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, `, "--num_nodes 2 --num_gpus 8 train.py", "global_batch_size = 128 micro_batch_size = 2"},
+		{`"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, `, "train.py", "global_batch_size = var.global_batch_size micro_batch_size = 2 micro_batches = 4"},
+		{`"train_micro_batch_size_per_gpu": 2, `, "--num_nodes 2 --num_gpus 8 train.py", "global_batch_size = 32 micro_batch_size = 2"},
+		{`"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": "auto", `, "--num_nodes 2 --num_gpus 8 train.py", "global_batch_size = var.global_batch_size micro_batch_size = 2"},
+		{`"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "sequence_parallel_size": 4, `, "--num_nodes 2 --num_gpus 8 train.py", "global_batch_size = 32 micro_batch_size = 2"},
+		{`"train_micro_batch_size_per_gpu": 2, "train_batch_size": 64, `, "--num_nodes 2 --num_gpus 8 train.py", "global_batch_size = 64 micro_batch_size = 2"},
+		{`"train_batch_size": 64, `, "--num_nodes 2 --num_gpus 8 train.py", "global_batch_size = 64 micro_batches = 1"},
+		{`"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", `, "--num_nodes 2 --num_gpus 8 train.py --output_dir o --deepspeed ds.json --gradient_accumulation_steps $N", "global_batch_size = var.global_batch_size micro_batch_size = 8"},
+	} {
+		files := []File{{Name: "ds.json", Content: []byte("{" + c.config + rest)}, {Name: "run.sh", Content: []byte("deepspeed " + c.launch + " --deepspeed_config ds.json\n")}}
+		r, diags := Import(files, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", c.config, diags)
+		}
+		var got []string
+		for line := range strings.Lines(string(r.Job)) {
+			if f := strings.Fields(line); len(f) == 3 && strings.Contains(f[0], "batch") {
+				got = append(got, strings.Join(f, " "))
+			}
+		}
+		if all := strings.Join(got, " "); all != c.want {
+			t.Errorf("%s %s: %s, want %s", c.config, c.launch, all, c.want)
+		}
+	}
+}
+
 // TestMissing: of a script whose framework is configured by a file that is not given,
 // the file is named.
 func TestMissing(t *testing.T) {

@@ -31,6 +31,7 @@ func IsDeepSpeed(o tree.Object) bool {
 func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 	x := deepSpeedDialect(version)
 	r := x.read(d, file, x.unquoted(root))
+	r.unsaidOfBatch()
 	r.unsaidOfZeRO()
 	r.unsaidOfOptimizer()
 	r.unsaidOfSchedule()
@@ -85,6 +86,14 @@ func (x *dialect) unquoted(root tree.Object) tree.Object {
 		}
 	}
 	return root
+}
+
+// unsaidOfBatch gives the micro-batches of a step where a configuration does not say two of
+// them, a batch and a micro-batch (runtime/config.py: _set_batch_related_parameters).
+func (r *reading) unsaidOfBatch() {
+	if !r.has("gradient_accumulation_steps") && r.has("train_batch_size") != r.has("train_micro_batch_size_per_gpu") {
+		r.d.Default("constraints.layout.micro_batches", int64(1), draft.Place{})
+	}
 }
 
 // unsaidOfZeRO gives what DeepSpeed does where a configuration says nothing of sharding
