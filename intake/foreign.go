@@ -234,6 +234,10 @@ func (in *intake) unread(file string, commands []shell.Command) {
 			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts " + p.Program + ", whose options are read; those here count before the file"})
 			continue
 		}
+		if in.launch == settings.DeepSpeedKind && settings.Trainer(draft.New(), file, commandLine(file, c)) {
+			in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Left, Why: "it starts " + p.Program + ", whose options are read as the Trainer's"})
+			continue
+		}
 		in.d.Find(draft.Finding{Place: at, Name: c.Words[0].Text, Verdict: draft.Unknown,
 			Why: fmt.Sprintf("it starts %s, and what its options and its configuration say is not read. %s", p.Program, p.Give)})
 	}

@@ -50,6 +50,11 @@ func TestForeign(t *testing.T) {
 		{"sft.yaml", "model: a/b\ntuner_type: full\nmax_length: 2048\nexpert_model_parallel_size: 4\n", "a configuration of ms-swift"},
 		{"run.sh", "NPROC_PER_NODE=8 swift sft --model a/b --tuner_type full --per_device_train_batch_size 1 --deepspeed zero2", "it starts ms-swift"},
 		{"run.sh", "NPROC_PER_NODE=8 megatron sft conf/sft.yaml", "it starts ms-swift"},
+		{"run.sh", "NPROC_PER_NODE=8 python -m swift.cli.sft --model a/b --tuner_type full --deepspeed zero2", "it starts ms-swift"},
+		{"run.sh", "torchrun --nproc_per_node 8 /opt/ms-swift/swift/cli/pt.py --model a/b --tuner_type full", "it starts ms-swift"},
+		{"run.sh", "python swift/cli/main.py rlhf --model a/b", "it starts ms-swift"},
+		{"run.sh", "torchrun --nproc_per_node 8 -m swift.cli._megatron.sft sft.yaml", "it starts ms-swift"},
+		{"run.sh", "python -m swift.cli._megatron.export --model a/b", "it starts ms-swift, which exports"},
 		{"job.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "Give the command of its container as a script"},
 	} {
 		_, diags := Import([]File{{Name: c.name, Content: []byte(c.content)}}, Options{})
@@ -60,6 +65,11 @@ func TestForeign(t *testing.T) {
 	const value = "torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 --wandb-exp-name 'with composer x'"
 	if _, diags := Import([]File{{Name: "run.sh", Content: []byte(value)}}, Options{}); diags.HasErrors() {
 		t.Errorf("a value is taken for a program: %v", diags)
+	}
+	const read = "torchrun --nproc_per_node 8 -m swift.cli.sft --tuner_type full --per_device_train_batch_size 1 --deepspeed ds.json --output_dir o"
+	r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"zero_optimization": {"stage": 3}}`)}, {Name: "run.sh", Content: []byte(read)}}, Options{})
+	if diags.HasErrors() || slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return strings.Contains(f.Why, "is not read") }) {
+		t.Errorf("options of the Trainer are said not to be read: %v", diags)
 	}
 	for _, program := range []string{"FORCE_TORCHRUN=1 llamafactory-cli train lf.yaml", "axolotl train ax.yaml --deepspeed ds.json", "swift sft --model a/b --learning_rate 1e-5 --deepspeed zero2"} {
 		r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"zero_optimization": {"stage": 3}}`)}, {Name: "run.sh", Content: []byte(program)}}, Options{})
