@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,8 +79,14 @@ func Command(s *shell.Script) (shell.Command, bool) {
 	return all, n >= enough
 }
 
+// module is the name of a module of Python in a package.
+var module = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)
+
+// starters are modules that start a program.
+var starters = []string{"torch.distributed.run", "torch.distributed.launch", "deepspeed.launcher.runner", "accelerate.commands.launch"}
+
 // behind is where a command's words behind its program begin; 0 where it has none. Of several
-// Python files the last is the program, which others start, but for those that stand behind an
+// Python files, and modules behind -m, the last is the program, which others start, but for those that stand behind an
 // option of Megatron-LM, as the file of --spec does. Of a program that is installed with a name
 // of its own none is.
 func behind(c shell.Command) (start int) {
@@ -91,7 +98,8 @@ func behind(c shell.Command) (start int) {
 	for i, w := range c.Words {
 		name, _, _ := strings.Cut(w.Text, "=")
 		switch isOption := strings.HasPrefix(name, "-"); {
-		case !isOption && strings.HasSuffix(name, ".py"):
+		case !isOption && strings.HasSuffix(name, ".py"),
+			i > 0 && (c.Words[i-1].Text == "-m" || c.Words[i-1].Text == "--module") && module.MatchString(name) && !slices.Contains(starters, name):
 			start = i + 1
 		case isOption && start > 0 && table.Has(dashed(name)):
 			return start

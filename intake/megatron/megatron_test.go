@@ -878,6 +878,9 @@ func TestProgramAmongFiles(t *testing.T) {
 		"torchrun pretrain_gpt.py --spec tools/layers.py layers" + options:                      "pretrain_gpt.py",
 		"torchrun pretrain_gpt.py" + options + " --spec=tools/layers.py":                        "pretrain_gpt.py",
 		"torchrun train.py --num_layers 8 --other x.py --tensor_model_parallel_size 2":          "train.py",
+		"torchrun --nproc_per_node 8 -m my.pretrain" + options:                                  "my.pretrain",
+		"python -m torch.distributed.run --nproc_per_node 8 pretrain_gpt.py" + options:          "pretrain_gpt.py",
+		"srun -m cyclic:block python pretrain_gpt.py" + options:                                 "pretrain_gpt.py",
 		"python bind.py --cpu exclusive launch.py --nproc_per_node 8 pretrain_gpt.py" + options: "pretrain_gpt.py",
 	} {
 		c := shell.Command{}

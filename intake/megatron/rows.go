@@ -3,6 +3,7 @@ package megatron
 import (
 	_ "embed" // the tables beside this file
 	"path"
+	"strings"
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
@@ -136,6 +137,7 @@ type program struct {
 	Program string         `json:"program"`
 	Option  string         `json:"option"`  // which it alone has, and is known by; "": Command or Script
 	Command string         `json:"command"` // that starts it
+	Module  string         `json:"module"`  // the package of the module that Command starts; "": nobody starts it by itself
 	Script  string         `json:"script"`  // of Megatron-LM's own, that is started
 	Trains  string         `json:"trains"`  // the architecture, where it is none of the language's
 	Sets    map[string]any `json:"sets"`    // arguments of the job, whatever the defaults of Megatron-LM
@@ -182,7 +184,8 @@ func (p program) starts(r *reading, before []shell.Word) bool {
 	if p.Script != "" {
 		return path.Base(before[len(before)-1].Text) == p.Script
 	}
-	return path.Base(before[0].Text) == p.Command
+	name := strings.ReplaceAll(strings.TrimSuffix(before[len(before)-1].Text, ".py"), "/", ".")
+	return path.Base(before[0].Text) == p.Command || p.Module != "" && strings.Contains(name, p.Module+".")
 }
 
 // installed reports whether some words start such a program by its command.

@@ -381,15 +381,17 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"train_async.py --actor-num-nodes 4":             "bf16 1",
-		"train_async.py --actor-num-nodes 4 --fp16":      "fp16 1",
-		"train_async.py --own":                           "<nil> 0",
-		"pretrain_gpt.py --own":                          "fp32 0",
-		"megatron sft":                                   "fp32 1",
-		"megatron sft --use_distributed_optimizer false": "fp32 0",
-		"train.py": "fp32 0",
-		"train.py --own --bf16 --use-distributed-optimizer":  "bf16 1",
-		"train_async.py --actor-num-nodes 4 --bf16? --fp16?": "<nil> 1",
+		"train_async.py --actor-num-nodes 4":                     "bf16 1",
+		"train_async.py --actor-num-nodes 4 --fp16":              "fp16 1",
+		"train_async.py --own":                                   "<nil> 0",
+		"pretrain_gpt.py --own":                                  "fp32 0",
+		"megatron sft":                                           "fp32 1",
+		"megatron sft --use_distributed_optimizer false":         "fp32 0",
+		"torchrun --nproc_per_node 8 -m swift.cli._megatron.sft": "fp32 1",
+		"torchrun swift/cli/_megatron/sft.py":                    "fp32 1",
+		"train.py":                                               "fp32 0",
+		"train.py --own --bf16 --use-distributed-optimizer":      "bf16 1",
+		"train_async.py --actor-num-nodes 4 --bf16? --fp16?":     "<nil> 1",
 	} {
 		c := command(line + " --num-layers 8 --tensor_model_parallel_size 1")
 		for i := range c.Words {
