@@ -97,3 +97,21 @@ func TestKeyHeads(t *testing.T) {
 		}
 	}
 }
+
+// TestActivation: an activation that the language does not have stands in the model under its
+// own word, since the class has another one where nothing is said.
+func TestActivation(t *testing.T) {
+	for word, want := range map[string]string{"silu": "swiglu", "xielu": "xielu", "a\\nb": "unread"} {
+		d, err := read(t, `{"model_type": "llama", "hidden_size": 64, "hidden_act": "`+word+`"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := false
+		for _, f := range d.Findings {
+			named = named || f.Name == "hidden_act" && f.Verdict == draft.Unknown
+		}
+		if got := d.Text("model.activation"); got != want || named != (word != "silu") {
+			t.Errorf("%s: %s, named %v", word, got, named)
+		}
+	}
+}

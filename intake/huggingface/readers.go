@@ -76,6 +76,7 @@ func (r *reading) activation(m tree.Member) outcome {
 		return unknown("whether the MLP has a gate is the class's, which ndc does not know")
 	}
 	if !ok {
+		r.set("model.activation", draft.Label(m.Text()), m) // at which the job is refused
 		return unknown("no activation of the language")
 	}
 	if m.Key == "hidden_act" && r.d.Has("model.activation") { // Gemma's hidden_activation stands in its place

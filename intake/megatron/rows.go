@@ -3,6 +3,7 @@ package megatron
 import (
 	_ "embed" // the tables beside this file
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -91,6 +92,11 @@ func (w formerRow) read(r *reading, o *option) outcome {
 func (w row) read(r *reading, o *option) outcome {
 	if w.Says != nil {
 		r.d.Set(w.Argument, typed(w.Argument, w.Says), r.at(o.line))
+		if word, ok := w.Says.(string); ok { // a fork may have one that the language has not, at which the job is refused
+			if a, _ := language.At(w.Argument); a != nil && a.Enum != nil && !slices.Contains(a.Enum, word) {
+				return unknown("no value of " + w.Argument)
+			}
+		}
 		return outcome{to: w.Argument}
 	}
 	if o.open {

@@ -108,6 +108,21 @@ func TestFormer(t *testing.T) {
 	}
 }
 
+// TestActivations: an activation that a fork has and the language has not stands in the job
+// under its own word, and is named.
+func TestActivations(t *testing.T) {
+	for options, want := range map[string]string{"": "gelu", "--swiglu": "swiglu", "--xielu": "xielu ?", "--xiprelu": "xiprelu ?"} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
+		got := d.Text("model.activation")
+		if slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return f.Name == options && f.Verdict == draft.Unknown }) {
+			got += " ?"
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestFormerStages: a stage of DeepSpeed that is not the zero_stage of Megatron-LM of that
 // number is told as that, and not as no value of it.
 func TestFormerStages(t *testing.T) {
