@@ -87,7 +87,7 @@ func (r *reading) ask() {
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
 				r.d.Withdraw(path, "it goes with an option that is not read")
 			case strings.HasPrefix(path, "training.optimizer."), path == "training.schedule.decay_shape" && r.d.Has(path), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
-				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"), strings.HasPrefix(path, "model.") && r.d.Has(path):
+				strings.HasPrefix(path, "model.moe.") && r.d.HasBlock("model.moe"), strings.HasPrefix(path, "model.") && r.d.Has(path):
 				if a, _ := language.At(path); a != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
 					r.d.Remove(path)
 					r.d.Ask(path)
@@ -265,7 +265,10 @@ func (r *reading) positions() {
 func (r *reading) experts() {
 	const moe, router = "model.moe", "model.moe.router"
 	d := r.d
-	if d.Int(moe+".experts") <= 1 {
+	asked := r.has("num_experts") && r.unread[moe+".experts"] && !r.isElsewhere() // how many there are, a run alone knows
+	if asked {
+		d.Ask(moe + ".experts")
+	} else if d.Int(moe+".experts") <= 1 {
 		if r.unread[moe+".experts"] {
 			d.Note("model", draft.NotSaid+"experts, whose number is not read")
 		}

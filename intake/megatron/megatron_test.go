@@ -514,11 +514,12 @@ func TestUnread(t *testing.T) {
 		"--pipeline-model-parallel-size $PP --num-layers 8":           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=<nil> recompute=none zero_stage=0 precision=fp32 asked=[]",
 		"--swiglu? --num-query-groups $G --weight-decay $W":           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.activation model.kv_heads training.optimizer.weight_decay]",
 		"--num-experts 64 --moe-router-topk? 6?":                      "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.moe.top_k]",
+		"--num-experts $E --moe-router-topk 6":                        "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.moe.experts]",
 		"--moe-router-topk? 6?":                                       "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
 		"--position-embedding-type rope --rotary-base $B":             "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.position_embedding.theta]",
-		"--rotary-base $B":                           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
-		"--multi-latent-attention --kv-lora-rank $R": "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.mla.kv_lora_rank]",
-		"--disable-bias-linear?":                     "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.attention_bias model.mlp_bias]",
+		"--rotary-base $B":                                            "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
+		"--multi-latent-attention --kv-lora-rank $R":                  "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.mla.kv_lora_rank]",
+		"--disable-bias-linear?":                                      "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.attention_bias model.mlp_bias]",
 	} {
 		d := draft.New()
 		c := command("pretrain_gpt.py " + options)

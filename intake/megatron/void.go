@@ -19,7 +19,7 @@ var voidable = []string{"model.", "constraints.layout.expert", "training.start",
 // which the job is without that another setting makes them void. Where the model stands
 // elsewhere, nobody knows what reads them.
 func (r *reading) void(from int) {
-	elsewhere := r.isElsewhere() || r.unread["model.moe.experts"]
+	elsewhere := r.isElsewhere() || r.unread["model.moe.experts"] && !r.has("num_experts")
 	for i := from; i < len(r.d.Findings); i++ {
 		f := &r.d.Findings[i]
 		is := func(p string) bool { return strings.HasPrefix(f.To, p) }
