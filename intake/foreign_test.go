@@ -117,6 +117,8 @@ func TestIdle(t *testing.T) {
 	for command, want := range map[string]string{
 		"vllm serve m --tensor-parallel-size 4":                                               "On line 1 it starts vLLM, which serves a model",
 		"python -m sglang.launch_server --model-path m --tp 8":                                "SGLang, which serves a model",
+		"torchrun tasks/main.py --task MNLI --epochs 3" + model:                               "On line 1 it starts main.py, which fine-tunes a classifier",
+		"python ../analyze_data.py --analyzing-task map" + model:                              "On line 1 it starts analyze_data.py, which counts",
 		"trtllm-serve m --tp_size 8":                                                          "TensorRT-LLM, which serves a model",
 		"torchrun tools/run_text_generation_server.py" + model:                                "run_text_generation_server.py, which generates text",
 		"torchrun examples/inference/gpt/gpt_dynamic_inference.py" + model:                    "gpt_dynamic_inference.py, which generates text",
