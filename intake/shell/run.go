@@ -11,7 +11,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-type function struct{ body *syntax.Stmt }
+type function struct {
+	body   *syntax.Stmt
+	file   int  // that it stands in
+	origin text // the value that it stands in; nil for a file
+}
 
 // evaluator walks a script.
 type evaluator struct {
@@ -96,7 +100,7 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 		e.while(c)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			e.state.functions[c.Name.Value] = &function{body: c.Body}
+			e.state.functions[c.Name.Value] = &function{c.Body, e.file, e.origin}
 		}
 	case *syntax.TimeClause:
 		e.stmt(c.Stmt)
@@ -372,12 +376,12 @@ func (t text) firstLine() int32 {
 }
 
 func (e *evaluator) invoke(f *function, arguments []text) {
-	positional, given := e.state.positional, e.state.given
-	e.state.positional, e.state.given = arguments, true
+	positional, given, file, origin := e.state.positional, e.state.given, e.file, e.origin
+	e.state.positional, e.state.given, e.file, e.origin = arguments, true, f.file, f.origin
 	e.depth++
 	e.returning(f.body, func() { e.stmt(f.body) })
 	e.depth--
-	e.state.positional, e.state.given = positional, given
+	e.state.positional, e.state.given, e.file, e.origin = positional, given, file, origin
 }
 
 // source reads a file; line is where the script says so.

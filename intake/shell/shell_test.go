@@ -483,6 +483,23 @@ func TestSourcesStand(t *testing.T) {
 	}
 }
 
+// TestFunctionsStand: what a function says stands where the function does, wherever it is called.
+func TestFunctionsStand(t *testing.T) {
+	s, err := Read([]byte("source f.sh\nf\neval \"g; h\"\nh() { run --c; }\nh\nrun $A\n"), Call{Files: map[string][]byte{"f.sh": []byte("\nf() {\n  A='--a'\n}\n\ng() {\n  run --b\n}\nh() {\n  run --d\n}\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range s.Commands {
+		for _, w := range c.Words[1:] {
+			got = append(got, fmt.Sprintf("%s:%d %s", w.File, w.Line, w.Text))
+		}
+	}
+	if want := "f.sh:7 --b, f.sh:10 --d, :4 --c, f.sh:3 --a"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
 // TestSubmittedDocument: directives of a script that sbatch gets in a here-document say what
 // the shell makes of them.
 func TestSubmittedDocument(t *testing.T) {
