@@ -169,8 +169,12 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 			}
 		}
 	}
-	if !in.d.HasBlock("model") && in.launch == "" && !diags.HasErrors() {
-		unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM."+in.missing())
+	if in.launch == "" && !diags.HasErrors() {
+		if f, give := in.withoutEngine(); !in.d.HasBlock("model") {
+			unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM."+in.missing())
+		} else if give != "" {
+			unreadable(&diags, f, "What it starts is configured by a file that is not among these."+give)
+		}
 	}
 	if diags.HasErrors() {
 		return nil, diags

@@ -399,29 +399,8 @@ func (in *intake) missing() string {
 			if place, name := pythonConfig(c); name != "" {
 				return fmt.Sprintf(" On line %d TorchTitan is started with the configuration %s in Python: give what it prints of that with --debug.print_config, too.", place, name)
 			}
-			for i, w := range c.Words {
-				name, value, joined := strings.Cut(w.Text, "=")
-				if !joined && i+1 < len(c.Words) {
-					value = c.Words[i+1].Text
-				}
-				framework := ""
-				switch {
-				case isConfigured(w):
-					framework = "TorchTitan"
-				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || settings.Underscored(name) == "--deepspeed_config_file":
-					framework = "DeepSpeed"
-				case settings.Underscored(name) == "--config_file" && settings.AccelerateLaunch(commandLine(f.Name, c)[:i]) >= 0:
-					framework = "accelerate"
-				}
-				if framework != "" && slices.ContainsFunc(e.script.Documents, func(d shell.Document) bool { return d.Path.Text == value }) {
-					return fmt.Sprintf(" On line %d %s is started with the configuration %s, which the script writes with values that only a run knows: give that file as a run wrote it, too.", w.Line, framework, value)
-				}
-				if strings.Contains(value, "$(") { // of a folder that only a run knows
-					value = path.Base(value)
-				}
-				if framework != "" {
-					return fmt.Sprintf(" On line %d %s is started with the configuration %s: give that file, too.", w.Line, framework, value)
-				}
+			if _, why := unconfigured(f.Name, e.script, c); why != "" {
+				return why
 			}
 		}
 		if len(e.script.Cut) > 0 {
@@ -430,6 +409,48 @@ func (in *intake) missing() string {
 		}
 	}
 	return cmp.Or(in.starts(), other)
+}
+
+// unconfigured is the framework that a command of a script starts with a configuration, and
+// what to give; "" where it starts none.
+func unconfigured(file string, s *shell.Script, c shell.Command) (framework, give string) {
+	for i, w := range c.Words {
+		name, value, joined := strings.Cut(w.Text, "=")
+		if !joined && i+1 < len(c.Words) {
+			value = c.Words[i+1].Text
+		}
+		switch {
+		case isConfigured(w):
+			framework = "TorchTitan"
+		case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json") || settings.Underscored(name) == "--deepspeed_config_file":
+			framework = "DeepSpeed"
+		case settings.Underscored(name) == "--config_file" && settings.AccelerateLaunch(commandLine(file, c)[:i]) >= 0:
+			framework = "accelerate"
+		}
+		if framework != "" && slices.ContainsFunc(s.Documents, func(d shell.Document) bool { return d.Path.Text == value }) {
+			return framework, fmt.Sprintf(" On line %d %s is started with the configuration %s, which the script writes with values that only a run knows: give that file as a run wrote it, too.", w.Line, framework, value)
+		}
+		if strings.Contains(value, "$(") { // of a folder that only a run knows
+			value = path.Base(value)
+		}
+		if framework != "" {
+			return framework, fmt.Sprintf(" On line %d %s is started with the configuration %s: give that file, too.", w.Line, framework, value)
+		}
+	}
+	return "", ""
+}
+
+// withoutEngine names a script that starts a framework with a configuration which nobody gave,
+// and what to give, so that no job for another framework is made of the rest.
+func (in *intake) withoutEngine() (File, string) {
+	for f, s := range in.whole() {
+		for _, c := range s.Commands {
+			if framework, give := unconfigured(f.Name, s, c); framework != "" && framework != "accelerate" && idle(c) == "" && stranger(c) == nil {
+				return f, give
+			}
+		}
+	}
+	return File{}, ""
 }
 
 // pythonConfig is where a command names a configuration of TorchTitan 0.3 or later,

@@ -802,6 +802,13 @@ func TestMissing(t *testing.T) {
 			t.Errorf("%s: %v, want %s", script, diags, want)
 		}
 	}
+	const named = "deepspeed train.py --deepspeed z3.json --output_dir o --max_seq_length 128"
+	model := File{Name: "config.json", Content: []byte(`{"model_type": "llama", "hidden_size": 64}`)}
+	for _, files := range [][]File{{{Name: "run.sh", Content: []byte(named)}}, {model, {Name: "run.sh", Content: []byte(named)}}} {
+		if _, diags := Import(files, Options{}); len(diags) != 1 || diags[0].Range.Filename != "run.sh" || !strings.Contains(diags[0].Detail, "DeepSpeed is started with the configuration z3.json: give") {
+			t.Errorf("beside %s: %v", files[0].Name, diags)
+		}
+	}
 }
 
 // TestWritten: the configuration that a script writes counts as the file would: of several
