@@ -1059,3 +1059,16 @@ func TestModules(t *testing.T) {
 		}
 	}
 }
+
+// TestSavedWhen: a job is said to save at its end alone where its launch says nothing else.
+func TestSavedWhen(t *testing.T) {
+	for options, want := range map[string]bool{"--save /c": true, "--save /c --save-interval 50": false, "--save /c --save-interval $N": false} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte("torchrun pretrain_gpt.py " + options + unseenLaunch)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := strings.Contains(string(r.Job), "saves at its end alone"); got != want {
+			t.Errorf("%s: %v", options, got)
+		}
+	}
+}

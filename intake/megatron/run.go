@@ -297,7 +297,7 @@ func (r *reading) checkpoint() {
 		}
 		d.LeaveBlock(c, why)
 	}
-	if path != "" && !d.Has(c+".interval") {
+	if path != "" && !d.Has(c+".interval") && !r.unread[c+".interval"] {
 		d.Note(c, "the launch saves at its end alone")
 	}
 	const whichRun = "which checkpoint is loaded is known only when the script runs"
