@@ -311,6 +311,32 @@ func TestSlime(t *testing.T) {
 	}
 }
 
+// TestRollouts: slime counts in rollouts, of which each is some steps, as far as these are known.
+func TestRollouts(t *testing.T) {
+	const launch = "python3 train.py --actor-num-nodes 1 --num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64 --save /c --save-interval 20 "
+	for options, want := range map[string]string{
+		"--num-rollout 30 --rollout-batch-size 32 --n-samples-per-prompt 8 --global-batch-size 256":    "global_batch_size = 256 steps = 30 interval = 20",
+		"--num-rollout 30 --rollout-batch-size 32 --n-samples-per-prompt 8 --global-batch-size 64":     "global_batch_size = 64 steps = 120 interval = 80",
+		"--num-rollout 30 --rollout-batch-size 128 --n-samples-per-prompt 8 --num-steps-per-rollout 4": "global_batch_size = 256 steps = 120 interval = 80",
+		"--num-epoch 3 --rollout-batch-size 128 --global-batch-size 128":                               "global_batch_size = 128 steps = var.steps interval = 20",
+		"--num-rollout 30 --rollout-batch-size $B --n-samples-per-prompt 8 --global-batch-size 64":     "global_batch_size = 64 steps = var.steps",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + options + "\n")}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		var got []string
+		for line := range strings.Lines(string(r.Job)) {
+			if f := strings.Fields(line); len(f) == 3 && slices.Contains([]string{"global_batch_size", "steps", "interval"}, f[0]) {
+				got = append(got, strings.Join(f, " "))
+			}
+		}
+		if all := strings.Join(got, " "); all != want {
+			t.Errorf("%s: %s, want %s", options, all, want)
+		}
+	}
+}
+
 // TestFlagScale: sections of FlagScale hold options at any depth, and a width that it makes
 // of others is asked for.
 func TestFlagScale(t *testing.T) {

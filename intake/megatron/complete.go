@@ -25,6 +25,7 @@ func (r *reading) complete() {
 	r.execution()
 	r.precision()
 	r.optimizer()
+	r.rollouts()
 	r.schedule()
 	r.data()
 	r.checkpoint()

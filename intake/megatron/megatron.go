@@ -365,6 +365,11 @@ func (r *reading) option(o *option) {
 		return
 	}
 	if !ok {
+		for _, p := range programs() {
+			if slices.Contains(p.Later, o.name) && r.words[p.Option] && !o.maybe {
+				r.given[o.name] = o
+			}
+		}
 		r.find(o, draft.Unknown, "", r.version+" has no such option")
 		return
 	}

@@ -149,6 +149,7 @@ type program struct {
 	Sets    map[string]any `json:"sets"`    // arguments of the job, whatever the defaults of Megatron-LM
 	Source  string         `json:"source"`
 
+	Later  []string          `json:"later"`  // options of its own that are read when all are known
 	Counts map[string]string `json:"counts"` // options of its own that say a number of the cluster, by the argument
 	Apart  map[string]string `json:"apart"`  // options of Megatron-LM that say something else here, which no job says: what
 	Blocks []string          `json:"blocks"` // letters of a pattern of layers that are other blocks here, each before that of the language

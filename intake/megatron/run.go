@@ -181,6 +181,47 @@ func (r *reading) schedule() {
 	}
 }
 
+// rollouts reads what slime counts in rollouts, each of which is a number of steps on what the
+// model has generated in it (slime 624b824a, slime/utils/arguments.py: slime_validate_args).
+func (r *reading) rollouts() {
+	const batch, steps, saved = "training.global_batch_size", "training.steps", "training.checkpoint.interval"
+	d := r.d
+	read := func(name, to string) int64 {
+		o := r.given[name]
+		if o == nil {
+			return 0
+		}
+		n, err := strconv.ParseInt(o.first(), 10, 64)
+		if o.open || err != nil || n < 1 {
+			d.Correct(o.line, o.name, draft.Unknown, "", "its value is known only when the script runs")
+			return 0
+		}
+		d.Correct(o.line, o.name, draft.Mapped, to, "")
+		return n
+	}
+	sequences, each := read("--rollout-batch-size", batch), read("--num-steps-per-rollout", batch)
+	if r.given["--n-samples-per-prompt"] != nil {
+		sequences *= read("--n-samples-per-prompt", batch)
+	}
+	if global := d.Int(batch); each == 0 && global > 0 && sequences%global == 0 {
+		each = sequences / global
+	} else if each > 0 && sequences > 0 && sequences%each == 0 && !r.unread[batch] {
+		r.unless(batch, sequences/each)
+	}
+	if each == 0 {
+		if r.apart("--eval-interval") != "" {
+			d.Withdraw(saved, "it counts rollouts, and how many steps each has is not known")
+		}
+		return
+	}
+	if v, ok := d.Get(saved); ok {
+		d.Set(saved, d.Int(saved)*each, v.Place)
+	}
+	if n := read("--num-rollout", steps); n > 0 {
+		r.unless(steps, n*each)
+	}
+}
+
 // uncounted names what the launch counts in sequences or tokens where nobody knows
 // how many of them a step has.
 func (r *reading) uncounted() {
