@@ -439,7 +439,14 @@ func (in *intake) jobName(files []File) string {
 	name := cmp.Or(in.o.Job, in.d.Text("job"))
 	in.d.Remove("job")
 	if name == "" && len(files) > 0 {
-		f := files[len(files)-1].Name
+		at := len(files) - 1
+		for i, o := range slices.Backward(files) { // what another script reads is not what the run is called
+			if !in.scripts()[o.Name].part && !isHostfile(o) {
+				at = i
+				break
+			}
+		}
+		f := files[at].Name
 		name = strings.TrimSuffix(path.Base(f), path.Ext(f))
 		if name == "config" || name == "ds_config" || name == "launch" || name == "train" {
 			name = cmp.Or(strings.Trim(path.Base(path.Dir(f)), "./"), "imported")

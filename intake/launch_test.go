@@ -1098,3 +1098,16 @@ func TestSavedWhen(t *testing.T) {
 		}
 	}
 }
+
+// TestNamed: a job is called as the last file that no other one reads.
+func TestNamed(t *testing.T) {
+	run := File{Name: "large.sh", Content: []byte("source model.sh\ndeepspeed --hostfile hosts pretrain_gpt.py $M --micro-batch-size 1\n")}
+	model := File{Name: "model.sh", Content: []byte("M='--num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64'\n")}
+	hosts := File{Name: "hosts", Content: []byte("a slots=8\n")}
+	for _, files := range [][]File{{run, model, hosts}, {model, hosts, run}} {
+		r, diags := Import(files, Options{})
+		if diags.HasErrors() || !strings.Contains(string(r.Job), "job \"large\" {") {
+			t.Errorf("%s last: %v\n%s", files[2].Name, diags, r.Job)
+		}
+	}
+}
