@@ -55,6 +55,15 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "python swift/cli/main.py rlhf --model a/b", "it starts ms-swift"},
 		{"run.sh", "torchrun --nproc_per_node 8 -m swift.cli._megatron.sft sft.yaml", "it starts ms-swift"},
 		{"run.sh", "python -m swift.cli._megatron.export --model a/b", "it starts ms-swift, which exports"},
+		{"stage1.yaml", "global_train_batch_size: 1024\nsave_num_unsharded_checkpoints_to_keep: -1\nfsdp:\n  precision: mixed\n", "a configuration of OLMo"},
+		{"tiny.yaml", "train:\n  global_batch_size: 512\n  micro_batch_size: 4\n  lr_warmup_steps: 2000\n", "a configuration of LitGPT"},
+		{"run.sh", "litgpt pretrain pythia-160m --train.max_tokens 100", "it starts LitGPT"},
+		{"llama.yaml", "trainer:\n  train_batch_size: 1024\n  fsdp_axis: embed\n", "a configuration of Levanter"},
+		{"run.sh", "python -m levanter.main.train_lm --config_path c.yaml", "it starts Levanter"},
+		{"base.yml", "base_emb_dim: 2048\n", "a configuration of MaxText"},
+		{"run.sh", "python3 -m maxtext.trainers.pre_train.train run_name=a", "it starts MaxText"},
+		{"llama.yaml", "distributed:\n  fsdp_type: full_shard\n", "a configuration of Lingua"},
+		{"run.sh", "torchrun --nproc-per-node 8 -m apps.main.train config=c.yaml", "it starts Lingua"},
 		{"job.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n", "Give the command of its container as a script"},
 	} {
 		_, diags := Import([]File{{Name: c.name, Content: []byte(c.content)}}, Options{})
