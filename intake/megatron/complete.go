@@ -14,6 +14,7 @@ import (
 func (r *reading) complete() {
 	r.attention()
 	r.widths()
+	r.deltaNets()
 	r.hybrid()
 	r.positions()
 	r.experts()
@@ -24,6 +25,7 @@ func (r *reading) complete() {
 	r.recompute()
 	r.execution()
 	r.precision()
+	r.pairs()
 	r.optimizer()
 	r.rollouts()
 	r.schedule()
@@ -450,6 +452,9 @@ func (r *reading) pipeline() {
 		return
 	}
 	layers := d.Int("model.layers")
+	if r.paired {
+		layers /= 2
+	}
 	if layers <= 0 && (r.has("num_layers_per_virtual_pipeline_stage") || r.has("decoder_first_pipeline_num_layers") || r.has("decoder_last_pipeline_num_layers")) {
 		const why = "how many layers the model has is not known: give the file that says it, too"
 		d.Withdraw(layout+"virtual_pipeline", why)

@@ -1,8 +1,11 @@
 package megatron
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ndc-dev/ndc/intake/draft"
 )
 
 // maxLayers bounds what a pattern may spell.
@@ -232,4 +235,75 @@ func (r *reading) pattern(o *option) outcome {
 		r.d.Set("model.mtp_layer_pattern", mtp[0], r.at(o.line))
 	}
 	return outcome{}
+}
+
+// deltaNets writes out a decoder some of whose layers have a gated delta net in the place of
+// attention. Each layer is two of the language's then, a mixer and what follows it
+// (megatron/core/models/gpt/experimental_attention_variant_module_specs.py:
+// get_linear_attention_pattern).
+func (r *reading) deltaNets() {
+	const pattern, first, every = "model.layer_pattern", "model.moe.first_dense_layers", "model.moe.layer_frequency"
+	d, o, kind := r.d, r.given["linear_attention_freq"], r.given["experimental_attention_variant"]
+	layers := d.Int("model.layers")
+	said, _ := d.Get("model.delta_net.key_heads")
+	if o == nil || d.Has(pattern) || layers < 1 || layers > maxLayers || kind == nil && said.Line == 0 || kind != nil && kind.first() != "gated_delta_net" || r.unread[first] || r.unread[every] {
+		return
+	}
+	linear, ok := pythonList(bare(o.first()))
+	if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil && n > 0 {
+		linear, ok = nil, true
+		for i := range layers {
+			linear = append(linear, min(int((i+1)%n), 1))
+		}
+	}
+	if !ok || o.open || int64(len(linear)) != layers {
+		return
+	}
+	var b strings.Builder
+	group := max(d.Int(every), 1)
+	for i, l := range linear {
+		b.WriteByte("*G"[min(l, 1)])
+		from := int64(i) - d.Int(first)
+		experts := d.Int("model.moe.experts") > 1 || r.unread["model.moe.experts"]
+		if experts && from >= 0 && from%group == group-1 {
+			b.WriteByte('E')
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	text := b.String()
+	d.Set(pattern, text, r.at(o.line))
+	v, _ := d.Get("model.layers")
+	d.Set("model.layers", 2*layers, v.Place)
+	if d.Int("model.mtp_layers") > 0 {
+		r.set("model.mtp_layer_pattern", text[len(text)-2:])
+	}
+	for _, path := range []string{first, every} {
+		d.Leave(path, pattern+" says which layers have experts")
+	}
+	d.Correct(o.line, o.name, draft.Mapped, pattern, "")
+	if kind != nil {
+		d.Correct(kind.line, kind.name, draft.Mapped, pattern, "")
+	}
+	r.paired = true
+}
+
+// pairs counts what the launch counts in layers of the decoder in those of the language.
+func (r *reading) pairs() {
+	if !r.paired {
+		return
+	}
+	const stages = "constraints.layout.stage_layers"
+	if v, ok := r.d.Get(stages); ok {
+		list := slices.Clone(v.Value.([]int64))
+		for i := range list {
+			list[i] *= 2
+		}
+		r.d.Set(stages, list, v.Place)
+	}
+	for _, path := range []string{"constraints.layout.recompute_layers", "training.fp8.bf16_first_layers", "training.fp8.bf16_last_layers"} {
+		if v, ok := r.d.Get(path); ok {
+			r.d.Set(path, 2*r.d.Int(path), v.Place)
+		}
+	}
 }

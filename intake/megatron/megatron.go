@@ -45,6 +45,7 @@ type reading struct {
 	unreadWords map[string]string
 	trains      string  // the architecture that the program trains, where it is none of the language's; ""
 	foreign     bool    // layers are those of a fork's own module
+	paired      bool    // each layer of the launch is two of the language's, a mixer and what follows it
 	rampTokens  float64 // after which the batch has grown, where the launch says tokens
 }
 

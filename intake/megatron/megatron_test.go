@@ -920,3 +920,34 @@ func TestProgramBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestLinearAttention: layers with a gated delta net in the place of attention are a mixer and
+// what follows it each, and what counts layers counts both.
+func TestLinearAttention(t *testing.T) {
+	const model = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-experts 8 --linear-num-key-heads 4 --pipeline-model-parallel-size 2 --recompute-granularity full --recompute-method uniform --recompute-num-layers 2 "
+	for options, want := range map[string]string{
+		"--experimental-attention-variant gated_delta_net --linear-attention-freq 4":                     "GEGEGE*EGEGEGE*E 16 [8 8] 4 qwen3_next",
+		"--linear-attention-freq ([1,0]*4) --moe-layer-freq ([0]*2+[1]*6) --mtp-num-layers 1":            "G-*-GE*EGE*EGE*E 16 [8 8] 4 qwen3_next *E",
+		"--linear-attention-freq 4 --num-layers-per-virtual-pipeline-stage 2":                            "GEGEGE*EGEGEGE*E 16 [4 4 4 4] 4 qwen3_next",
+		"--experimental-attention-variant dsa --linear-attention-freq 4":                                 " 8 [4 4] 2 mixtral",
+		"--linear-attention-freq 4 --hybrid-layer-pattern *E*E*E*E":                                      "*E*E*E*E 8 [4 4] 2 nemotron_h",
+		"--experimental-attention-variant gated_delta_net --linear-attention-freq 4 --moe-layer-freq $M": " 8 [4 4] 2 mixtral",
+	} {
+		c := command(model + options)
+		for i, w := range c.Words {
+			c.Words[i].Open = strings.HasPrefix(w.Text, "$")
+		}
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		stages, _ := d.Get("constraints.layout.stage_layers")
+		got := fmt.Sprint(d.Text("model.layer_pattern"), " ", d.Int("model.layers"), " ", stages.Value, " ", d.Int("constraints.layout.recompute_layers"), " ", d.Text("model.architecture"))
+		if mtp := d.Text("model.mtp_layer_pattern"); mtp != "" {
+			got += " " + mtp
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
