@@ -951,3 +951,13 @@ func TestLinearAttention(t *testing.T) {
 		}
 	}
 }
+
+// TestInterpolation: positions that are stretched by one are not scaled.
+func TestInterpolation(t *testing.T) {
+	for factor, want := range map[string]string{"1": "", "1.0": "", "8": "linear"} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --position-embedding-type rope --rotary-seq-len-interpolation-factor "+factor)
+		if got := d.Text("model.position_embedding.scaling.type"); got != want || d.Has("model.position_embedding.scaling.factor") != (want != "") {
+			t.Errorf("%s: %q, want %q", factor, got, want)
+		}
+	}
+}

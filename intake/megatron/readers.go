@@ -190,6 +190,9 @@ func (r *reading) linear(o *option) outcome {
 	if !ok || f < 1 {
 		return unknown("no factor")
 	}
+	if f == 1 {
+		return left("positions are as they are without it")
+	}
 	r.d.Set("model.position_embedding.scaling.type", "linear", r.at(o.line))
 	r.d.Set("model.position_embedding.scaling.factor", f, r.at(o.line))
 	return outcome{}
