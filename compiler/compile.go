@@ -227,15 +227,19 @@ func reason(t *target.Target, id diag.ID) string {
 // likely is the probability of the ranges of a choice.
 const likely = 0.9
 
+// differenceRange is the likely range of a ratio of two times, as the share by which one is longer.
+func differenceRange(ratio uncertainty.Normal) [2]float64 {
+	r := ratio.Range(likely)
+	return [2]float64{units.RoundedTo(r[0]-1, 1), units.RoundedTo(r[1]-1, 1)}
+}
+
 // selection tells how the plan was chosen.
 func selection(p *plan.Plan, c *search.Choice) *plan.Selection {
 	s := &plan.Selection{Rule: c.Rule, Among: []plan.Contender{}}
-	share := func(ratio float64) float64 { return units.RoundedTo(ratio-1, 1) }
 	for i := range c.Among {
 		other := &c.Among[i]
-		r := other.Difference.Range(likely)
 		s.Among = append(s.Among, plan.Contender{Layout: other.Layout, Execution: other.Execution,
-			StepDifferenceRange: [2]float64{share(r[0]), share(r[1])}, WhyNot: other.WhyNot})
+			StepDifferenceRange: differenceRange(other.Difference), WhyNot: other.WhyNot})
 	}
 	if c.Loss.Spread > 0 { // of the GPU-hours p, those of the fastest are p over their ratio
 		r := c.Loss.Range(likely)

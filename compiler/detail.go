@@ -28,6 +28,22 @@ func NewDetail(j *job.Job, t *target.Target, p *plan.Plan) *Detail {
 // Plan is the plan that is asked about.
 func (d *Detail) Plan() *plan.Plan { return d.plan }
 
+// StepDifference is the 90 % range of what the step of another plan takes longer, as a share of
+// this one's. Both share most of their errors, so that it is narrower than their own ranges.
+func (d *Detail) StepDifference(other *Detail) [2]float64 {
+	return differenceRange(search.Difference(d.evaluator.Prior(), other.known(), d.known()))
+}
+
+// known is the plan as a search judges it.
+func (d *Detail) known() *search.Known {
+	k := &search.Known{}
+	d.evaluator.Uncertain(&d.plan.Layout, &d.plan.Execution, &k.Step)
+	if l := d.plan.Memory.NearLimit; l != nil {
+		k.Result.Slower = l.Times - 1
+	}
+	return k
+}
+
 // Timeline is what the pipeline ranks do in one step. Its times have the digits of
 // the step.
 func (d *Detail) Timeline() *plan.Timeline {

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
-	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang"
-	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -73,17 +71,15 @@ func compare(t *terminal, argument string, flags *inputFlags, texts []string, ma
 }
 
 // stepDifference is the 90 % range of what a step takes longer than that of a base, as a
-// share of it. Both share most of their errors, so that it is narrower than theirs. It is
-// nil where they share no machine or no model, and where both are one layout.
+// share of it. It is nil where they share no machine or no model, and where both are one layout.
 func stepDifference(base, other *compiled) *[2]float64 {
 	a, b := base.plan, other.plan
 	if !a.Feasible || !b.Feasible || a.Input.GPU != b.Input.GPU || a.Input.Model != b.Input.Model || a.Input.ParametersTotal != b.Input.ParametersTotal ||
 		a.Time.StepSeconds == b.Time.StepSeconds && len(view.Changes(&a.Layout, &a.Execution, &b.Layout, &b.Execution)) == 0 {
 		return nil
 	}
-	x, y := calibration.StepOf(b), calibration.StepOf(a)
-	ends := uncertainty.For(base.job, engineOf(a.Backend)).Difference(&x, &y).Range(0.9)
-	return &[2]float64{units.RoundedTo(ends[0]-1, 1), units.RoundedTo(ends[1]-1, 1)}
+	longer := compiler.NewDetail(base.job, base.target, a).StepDifference(compiler.NewDetail(other.job, other.target, b))
+	return &longer
 }
 
 func printCompared(t *terminal, base *compiled, list []view.Compared, markdown bool) error {

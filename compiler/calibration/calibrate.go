@@ -168,7 +168,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 // that one moved moved back, and in all what the plan says that it would be. The latter
 // is not the sum of the former where terms hide behind one another.
 func plainStep(p *plan.Plan) uncertainty.Step {
-	step, c := StepOf(p), p.Calibration
+	step, c := stepOf(p), p.Calibration
 	if c == nil {
 		return step
 	}

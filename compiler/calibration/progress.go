@@ -175,7 +175,7 @@ func implausible(ratio float64) string {
 // likely: by how much of the step each is, and how little is known of it.
 func suspects(p *plan.Plan, engine string, ratio float64) []Suspect {
 	const fewest = 0.05 // of the difference
-	step, prior := StepOf(p), PriorOf(p, engine)
+	step, prior := stepOf(p), PriorOf(p, engine)
 	post := prior.Update([]uncertainty.Observation{{Step: step, Ratio: ratio}})
 	total := step.Terms.Sum()
 	out := []Suspect{}

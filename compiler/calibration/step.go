@@ -114,8 +114,8 @@ func jobOf(p *plan.Plan) *job.Job {
 	return j
 }
 
-// StepOf is a plan's step as its uncertainty needs it.
-func StepOf(p *plan.Plan) uncertainty.Step {
+// stepOf is a plan's step as its uncertainty needs it.
+func stepOf(p *plan.Plan) uncertainty.Step {
 	return uncertainty.Step{Terms: TermsOf(p), Beyond: uncertainty.Embedded().Of(jobOf(p)).Measured.Beyond(&p.Layout, p.Input.SequenceLength)}
 }
 

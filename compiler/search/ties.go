@@ -344,6 +344,12 @@ func isTied(d uncertainty.Normal) bool {
 	return units.Rounded(d.Expected()) <= 1+tiedLoss && chance >= tiedChance && chance <= 1-tiedChance
 }
 
+// Difference is the distribution of the time of one candidate over that of another of
+// the same model and GPU.
+func Difference(prior *uncertainty.Prior, a, b *Known) uncertainty.Normal {
+	return difference(prior, &a.Candidate, &b.Candidate, &a.Step, &b.Step)
+}
+
 // difference is the distribution of the time of one candidate over that of
 // another, as it is decided on and told, the same on every processor. What either
 // may slow for want of memory counts by its expectation.
