@@ -18,21 +18,22 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// reasons explains an infeasible plan. With legal layouts, the first reason is
+// reasons explains an infeasible plan. With legal layouts, the first reasons are
 // what the nearest one fails, with numbers; then follow the rules that took
 // the most layouts.
 func reasons(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan, o *search.Outcome) []plan.Reason {
 	list := []plan.Reason{}
 	if len(o.Nearest) > 0 {
-		list = append(list, missReason(j, p, &o.Nearest[0]))
+		list = append(list, missReason(j, p, o.Nearest[0].Broken()))
+		list = append(list, furtherMisses(j, p, o.Nearest[0].Broken())...)
 	} else if o.Counts.Rejected[search.IDLeavesNVLink] > 0 {
 		if r := nvlinkReason(ctx, j, t); r != nil {
 			list = append(list, *r)
 		}
 	}
 	for _, r := range p.Search.Rejected {
-		if len(list) > 0 && r.ID == list[0].ID {
-			continue // said with numbers
+		if slices.ContainsFunc(list, func(said plan.Reason) bool { return said.ID == r.ID }) {
+			continue // with numbers
 		}
 		list = append(list, plan.Reason{ID: r.ID, Summary: units.Count(r.Count, "layout") + ": " + r.Reason})
 	}
@@ -54,10 +55,31 @@ func timeReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
 	r.Summary += fmt.Sprintf(", max_training_time allows %s", most.Clock())
 }
 
-// missReason says by how much the nearest layout fails its constraint.
-func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
-	r := plan.Reason{ID: string(c.Broken()), Stage: p.Memory.Peak.Stage, Rank: p.Memory.Peak.Rank}
-	switch c.Broken() {
+// furtherMisses says which limits on time, cost and communication a layout fails beside the one that
+// it misses by the most. Another layout may keep one of them, so that advice tells other numbers.
+func furtherMisses(j *job.Job, p *plan.Plan, most diag.ID) (list []plan.Reason) {
+	c := &j.Constraints
+	for _, l := range [...]struct {
+		id  diag.ID
+		set bool
+	}{
+		{search.IDTrainingTime, c.MaxTrainingTime.Set}, {search.IDGPUHours, c.MaxGPUHours.Set},
+		{search.IDCost, c.MaxCost.Set}, {search.IDMFU, c.MinMFU.Set}, {search.IDExposed, c.MaxExposedCommunication.Set},
+	} {
+		if !l.set || l.id == most || most == search.IDMemory || most == search.IDHostMemory {
+			continue
+		}
+		if r := missReason(j, p, l.id); r.Needed > r.Available {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// missReason says by how much the nearest layout fails a constraint.
+func missReason(j *job.Job, p *plan.Plan, broken diag.ID) plan.Reason {
+	r := plan.Reason{ID: string(broken), Stage: p.Memory.Peak.Stage, Rank: p.Memory.Peak.Rank}
+	switch broken {
 	case search.IDMemory:
 		memoryReason(p, &r)
 	case search.IDHostMemory:
@@ -73,7 +95,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		r.Summary = fmt.Sprintf("%s GPU-hours at %g cost %s, max_cost allows %s", units.Significant(p.Run.GPUHours, 4), j.Cluster.PricePerGPUHour, units.Significant(r.Needed, 4), units.Significant(r.Available, 4))
 	case search.IDMFU:
 		r.Needed, r.Available = j.Constraints.MinMFU.Value, float64(p.Throughput.MFU)
-		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
+		r.Summary = fmt.Sprintf("the nearest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
 	case search.IDExposed:
 		r.Needed, r.Available = float64(p.Time.ExposedCommunicationShare), float64(j.Constraints.MaxExposedCommunication.Value)
 		r.Summary = fmt.Sprintf("%s %% of the step is exposed communication, max_exposed_communication allows %s %%; most of it: %s",

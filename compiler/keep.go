@@ -133,7 +133,7 @@ func misfit(j *job.Job, t *target.Target, found *search.Outcome) string {
 	if len(found.Nearest) > 0 {
 		p := blank(j)
 		describe(p, j, t, &found.Nearest[0], 1)
-		return missReason(j, p, &found.Nearest[0]).Summary
+		return missReason(j, p, found.Nearest[0].Broken()).Summary
 	}
 	if found.Illegal != nil && found.Illegal.Broken() != "" {
 		return reason(t, found.Illegal.Broken())

@@ -288,7 +288,7 @@ func Sketch(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, erro
 		return p, nil
 	case len(found.Nearest) > 0:
 		describe(p, j, t, &found.Nearest[0], 1)
-		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{missReason(j, p, &found.Nearest[0])}}
+		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{missReason(j, p, found.Nearest[0].Broken())}}
 	case len(p.Search.Rejected) > 0:
 		r := &p.Search.Rejected[0]
 		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{{ID: r.ID, Summary: r.Reason}}}

@@ -225,6 +225,7 @@ func (w *worker) optimise(v verdict) verdict {
 		if next == feasible {
 			w.consider()
 		}
+		w.miss(&w.other)
 		if next > v || next == v && w.improves(&best) {
 			best, v, set = w.current, next, o.set
 		}

@@ -193,7 +193,7 @@ func open(j *job.Job, t *target.Target) {
 }
 
 // exhaust fits a layout with every combination of the values of its options, each by itself
-// and without a floor, and tells of one that fails all as it is with those tried first.
+// and without a floor, and tells of what it misses with each.
 func (w *worker) exhaust(r *layout.Recompute, layers int) {
 	r.Fill(&w.layout, layers)
 	w.current.leaf++
@@ -201,12 +201,16 @@ func (w *worker) exhaust(r *layout.Recompute, layers int) {
 	if w.breaksRule() && !w.legalise() {
 		return
 	}
-	w.fitBare(nil)
-	miss := w.current
 	var best *Candidate
 	for _, p := range w.options.all {
 		copy(w.options.picks, p)
-		if !w.resolve(w.options.picks) || w.breaksRule() || w.fitBare(w.variants) != feasible || w.idle(&w.execution) {
+		if !w.resolve(w.options.picks) || w.breaksRule() {
+			continue
+		}
+		if w.fitBare(nil); w.current.broken != "" && !w.idle(&w.current.Execution) {
+			w.searcher.nearest.add(&w.current)
+		}
+		if w.fitBare(w.variants) != feasible || w.idle(&w.execution) {
 			continue
 		}
 		w.consider()
@@ -215,11 +219,8 @@ func (w *worker) exhaust(r *layout.Recompute, layers int) {
 			best = &c
 		}
 	}
-	switch {
-	case best != nil:
+	if best != nil {
 		w.mesh.best.add(best)
-	case !w.idle(&miss.Execution):
-		w.searcher.nearest.add(&miss)
 	}
 }
 

@@ -319,6 +319,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	if v == feasible {
 		w.consider()
 	}
+	w.miss(&w.base)
 	v = w.optimise(v)
 	if w.idle(&w.current.Execution) {
 		w.mesh.counts.Pruned++
@@ -328,13 +329,17 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		w.keep()
 		return v
 	}
-	// The miss is told as it is without variants, which may not suit the user.
-	base := &w.base
-	w.mesh.counts.Rejected[base.broken]++
-	if base.broken != IDExposed || base.Result.StepSeconds > 0 { // else nobody asks for it
-		w.mesh.nearest.add(base)
-	}
+	w.mesh.counts.Rejected[w.base.broken]++
 	return v
+}
+
+// miss keeps the current layout with some options where it misses a limit. It is told of as it is
+// without variants, which may not suit the user.
+func (w *worker) miss(c *Candidate) {
+	known := c.broken != IDExposed || c.Result.StepSeconds > 0 // else nobody asks for it
+	if c.broken != "" && known && !w.idle(&c.Execution) {
+		w.mesh.nearest.add(c)
+	}
 }
 
 // legal goes to the next layout, with a recompute choice over some layers, and reports whether
