@@ -103,7 +103,10 @@ func compared(list []Compared, no func(*plan.Plan) string) []comparedRow {
 	c.heading("Memory of the busiest rank")
 	c.quantity("all", func(p *plan.Plan) float64 { return float64(p.Memory.Peak.DeviceBytes) }, gibibytes)
 	c.lines(func(p *plan.Plan) []term {
-		return terms(busiest(p).Ledger, func(l plan.LedgerLine) term { return term{l.Name, float64(l.Bytes)} })
+		s := busiest(p)
+		return append(terms(s.Ledger, func(l plan.LedgerLine) term { return term{l.Name, float64(l.Bytes)} }),
+			term{"held by the allocator beside tensors", float64(s.ReservedBytes - s.AllocatedBytes)},
+			term{"context, communicators and buffers outside it", float64(s.DeviceBytes - s.ReservedBytes)})
 	}, gibibytes)
 	c.heading("Exposed communication")
 	c.lines(func(p *plan.Plan) []term {

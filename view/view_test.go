@@ -102,6 +102,18 @@ func TestCompareStages(t *testing.T) {
 	}
 }
 
+// TestCompareMemory: the lines of the busiest rank add up to what the device holds.
+func TestCompareMemory(t *testing.T) {
+	p := example()
+	p.Memory.Stages = []plan.StageMemory{{Stage: 0, AllocatedBytes: 6 * units.GiB, ReservedBytes: 8 * units.GiB, DeviceBytes: 11 * units.GiB,
+		Ledger: []plan.LedgerLine{{ID: "parameters", Name: "parameters", Bytes: 6 * units.GiB}}}}
+	p.Memory.Peak = plan.Peak{AllocatedBytes: 6 * units.GiB, ReservedBytes: 8 * units.GiB, DeviceBytes: 11 * units.GiB}
+	got := strings.Join(strings.Fields(Compare("llama", []Compared{{Change: "as it is", Plan: p}})), " ")
+	if want := "all 11.0 GiB parameters 6.0 GiB held by the allocator beside tensors 2.0 GiB context, communicators and buffers outside it 3.0 GiB "; !strings.Contains(got, want) {
+		t.Errorf("%q is not in %q", want, got)
+	}
+}
+
 // TestTold: a summary tells of the plans that are expected to take the least, also where
 // many are tied before what only a job that asks for it gets.
 func TestTold(t *testing.T) {
