@@ -3,6 +3,7 @@ package intake
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,11 +42,20 @@ func listed(f File) (all []node) {
 
 func isHostfile(f File) bool { return listed(f) != nil }
 
-// hostfile are the nodes of the first among the files; nil without one.
+// hostfile are the nodes of the first among the files, or of one that a script writes at once
+// and names; nil without one.
 func (in *intake) hostfile() []node {
 	for _, f := range in.files {
 		if all := listed(f); all != nil {
 			return all
+		}
+	}
+	for _, s := range in.whole() {
+		for i, d := range s.Documents {
+			again := slices.ContainsFunc(slices.Delete(slices.Clone(s.Documents), i, i+1), func(o shell.Document) bool { return o.Path.Text == d.Path.Text })
+			if all := listed(File{Content: []byte(d.Content)}); all != nil && !again && !strings.ContainsAny(d.Content, "$`") && names(s, d) {
+				return all
+			}
 		}
 	}
 	return nil

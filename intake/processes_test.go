@@ -106,6 +106,26 @@ func TestHostfile(t *testing.T) {
 	}
 }
 
+// TestWrittenHostfile: a hostfile that a script writes at once is known as one that was given.
+func TestWrittenHostfile(t *testing.T) {
+	const launch = "deepspeed --hostfile=/tmp/hosts pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\n"
+	for script, want := range map[string]string{
+		"cat > /tmp/hosts <<E\na slots=8\nb slots=8\nE\n":             "nodes = 2 gpus_per_node = 8",
+		"echo \"a slots=8\" > /tmp/hosts\n":                           "nodes = 1 gpus_per_node = 8",
+		"echo \"$MASTER slots=8\" > /tmp/hosts\n":                     "nodes = var.nodes",
+		"echo a slots=8 > /tmp/hosts; echo b slots=8 >> /tmp/hosts\n": "nodes = var.nodes",
+		"cat > /tmp/others <<E\na slots=8\nb slots=8\nE\n":            "nodes = var.nodes",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script + launch)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", script, diags)
+		}
+		if got := nodesOf(string(r.Job)); got != want {
+			t.Errorf("%s: %s, want %s", script, got, want)
+		}
+	}
+}
+
 // nodesOf is what a job says of its nodes and GPUs.
 func nodesOf(job string) string {
 	var got []string
