@@ -12,7 +12,8 @@ import (
 )
 
 // renamed are the names of before by those of after, of jobs that either side alone has
-// under its name. One that runs on from another folder is the same job. A change that
+// under its name. One that runs on from another folder is the same job, above all at the
+// site where it ran, since sites have file systems of their own. A change that
 // renames several jobs is reviewed as one that renames one: those with the fewest values
 // that differ are one job, unless less is the same. Of pairs as much alike, the first by
 // the old name, then by the new one, counts.
@@ -29,6 +30,7 @@ func renamed(before, after map[string]*Build) map[string]string {
 	for _, name := range without(after, before) {
 		m.new = append(m.new, given.of(after[name]))
 	}
+	m.lookUp(func(j *candidate) []string { return j.runsThere })
 	m.lookUp(func(j *candidate) []string { return j.runs })
 	m.lookUp(func(j *candidate) []string { return []string{fmt.Sprint(j.values)} })
 	m.nearest()
@@ -48,10 +50,11 @@ type numbered struct {
 
 // candidate is a job without a match on the other side.
 type candidate struct {
-	name   string
-	values []int    // the numbers of its values, in order
-	runs   []string // its name with each folder that it saves to
-	taken  bool     // it has a match
+	name      string
+	values    []int    // the numbers of its values, in order
+	runs      []string // its name with each folder that it saves to
+	runsThere []string // the same with its site
+	taken     bool     // it has a match
 }
 
 func (n *numbers) of(b *Build) *candidate {
@@ -62,7 +65,8 @@ func (n *numbers) of(b *Build) *candidate {
 			j.values = append(j.values, n.number(backend, &list[i]))
 		}
 		if at := b.saves(byPath(list)); at != nil {
-			j.runs = append(j.runs, fmt.Sprint(b.Name, "\x00", n.number(backend, &record.Value{Value: at})))
+			run := fmt.Sprint(b.Name, "\x00", n.number(backend, &record.Value{Value: at}))
+			j.runs, j.runsThere = append(j.runs, run), append(j.runsThere, run+"\x00"+b.Site)
 		}
 	}
 	slices.Sort(j.values)

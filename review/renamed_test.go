@@ -40,7 +40,9 @@ func byPairs(before, after map[string]*Build) map[string]string {
 					}
 				}
 			}
-			if runsOn {
+			if runsOn && a.Site == b.Site {
+				pairs = append(pairs, pair{old, new, -2})
+			} else if runsOn {
 				pairs = append(pairs, pair{old, new, -1})
 			} else if different <= same {
 				pairs = append(pairs, pair{old, new, different})
@@ -67,6 +69,7 @@ func TestRenamedPairs(t *testing.T) {
 				name := fmt.Sprintf("%s%d", rapid.SampledFrom([]string{label, "both"}).Draw(r, "name"), i)
 				b := build(name, 1)
 				b.Name = rapid.SampledFrom([]string{name, "x", "y"}).Draw(r, "own name")
+				b.Site = rapid.SampledFrom([]string{"", "lab"}).Draw(r, "site")
 				b.Block = rapid.SampledFrom([]string{"", "sweep"}).Draw(r, "block")
 				b.Values = map[string][]record.Value{}
 				for _, backend := range []string{"megatron", "torchtitan"}[:rapid.IntRange(1, 2).Draw(r, "backends")] {
@@ -85,6 +88,20 @@ func TestRenamedPairs(t *testing.T) {
 			r.Errorf("-of all pairs +looked up:\n%s", d)
 		}
 	})
+}
+
+// TestRenamedSites: a job that is built for several sites now is that of the site at which it
+// ran, although another one comes before it and says the same.
+func TestRenamedSites(t *testing.T) {
+	at := func(job, site string) *Build {
+		b := build(job, 1, record.Value{Path: "training.checkpoint.path", Value: "/x"}, record.Value{Path: "training.seed", Value: 1.0})
+		b.Name, b.Site = "x", site
+		return &b
+	}
+	was := renamed(map[string]*Build{"x": at("x", "lab")}, map[string]*Build{"alps/x": at("alps/x", "alps"), "lab/x": at("lab/x", "lab")})
+	if d := gocmp.Diff(map[string]string{"lab/x": "x"}, was); d != "" {
+		t.Error(d)
+	}
 }
 
 // sweep makes jobs of 100 values, of which one is each job's own, and another one
