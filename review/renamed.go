@@ -51,7 +51,7 @@ type numbered struct {
 // candidate is a job without a match on the other side.
 type candidate struct {
 	name      string
-	values    []int    // the numbers of its values, in order
+	values    []int    // the numbers of its values and of its site, in order
 	runs      []string // its name with each folder that it saves to
 	runsThere []string // the same with its site
 	taken     bool     // it has a match
@@ -59,6 +59,9 @@ type candidate struct {
 
 func (n *numbers) of(b *Build) *candidate {
 	j := &candidate{name: b.Job}
+	if b.Site != "" {
+		j.values = append(j.values, n.number("", &record.Value{Path: "site", Value: b.Site}))
+	}
 	for _, backend := range slices.Sorted(maps.Keys(b.Values)) {
 		list := b.Values[backend]
 		for i := range list {

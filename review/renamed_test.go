@@ -40,6 +40,13 @@ func byPairs(before, after map[string]*Build) map[string]string {
 					}
 				}
 			}
+			for _, site := range []string{a.Site, b.Site} {
+				if site != "" && a.Site == b.Site {
+					same++
+				} else if site != "" {
+					different++
+				}
+			}
 			if runsOn && a.Site == b.Site {
 				pairs = append(pairs, pair{old, new, -2})
 			} else if runsOn {
@@ -99,6 +106,15 @@ func TestRenamedSites(t *testing.T) {
 		return &b
 	}
 	was := renamed(map[string]*Build{"x": at("x", "lab")}, map[string]*Build{"alps/x": at("alps/x", "alps"), "lab/x": at("lab/x", "lab")})
+	if d := gocmp.Diff(map[string]string{"lab/x": "x"}, was); d != "" {
+		t.Error(d)
+	}
+	unsaved := func(job, site string) *Build { // what saves nothing runs on nowhere
+		b := at(job, site)
+		b.Values = map[string][]record.Value{"megatron": {{Path: "training.seed", Value: 1.0}}}
+		return b
+	}
+	was = renamed(map[string]*Build{"x": unsaved("x", "lab")}, map[string]*Build{"alps/x": unsaved("alps/x", "alps"), "lab/x": unsaved("lab/x", "lab")})
 	if d := gocmp.Diff(map[string]string{"lab/x": "x"}, was); d != "" {
 		t.Error(d)
 	}

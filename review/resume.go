@@ -272,6 +272,9 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 		}
 		return &Fate{NotResumable, fmt.Sprintf("they lie in %s, and the new run looks %s", spelled(from), where), ""}
 	}
+	if old.Site != new.Site && old.Site != "" && new.Site != "" {
+		return &Fate{Unproven, fmt.Sprintf("they lie at the site %q, and the new run looks at %q", old.Site, new.Site), ""}
+	}
 	f := Resume(b.old, b.new)
 	if f.Answer == NotResumable || f.Answer == Unproven {
 		return &f

@@ -227,7 +227,7 @@ func compare(old, new *Build) Job {
 		case b.new == nil:
 			b.State = Removed
 		default:
-			changes := differences(b.comparable(old.Values[name], new.Values[name]))
+			changes := append(differences(b.comparable(old.Values[name], new.Values[name])), moved(old, new)...)
 			if len(changes) == 0 && len(b.Policies) == 0 && reflect.DeepEqual(b.Before, b.After) {
 				b.State = Same
 			}
@@ -247,6 +247,21 @@ func compare(old, new *Build) Job {
 		return cmp.Or(cmp.Compare(gravity(a.Effect), gravity(b.Effect)), cmp.Compare(a.Path, b.Path))
 	})
 	return j
+}
+
+// moved is the change of the site at which a job runs, which no value of it says.
+func moved(old, new *Build) []Change {
+	if old.Site == new.Site {
+		return nil
+	}
+	c := Change{Path: "site", Effect: schema.EffectOf("site").String()}
+	if old.Site != "" {
+		c.Old = old.Site
+	}
+	if new.Site != "" {
+		c.New = new.Site
+	}
+	return []Change{c}
 }
 
 // causes are the reasons of other predictions that no value tells of.

@@ -187,6 +187,29 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestSite: that a job runs at another site is a change, also where both say the same, and
+// its checkpoints may lie elsewhere.
+func TestSite(t *testing.T) {
+	at := func(site string) []Build {
+		b := build("x", 1, record.Value{Path: "training.checkpoint.path", Value: "/x"})
+		b.Site = site
+		return []Build{b}
+	}
+	for _, c := range []struct{ old, new, want, fate string }{
+		{"lab", "alps", `"lab" -> "alps"`, `not proven to load: they lie at the site "lab", and the new run looks at "alps"`},
+		{"", "alps", `(none) -> "alps"`, "read as they are"},
+		{"lab", "", `"lab" -> (none)`, "read as they are"},
+	} {
+		r := Compare(at(c.old), at(c.new))
+		if text := r.Text(); r.Gravest() != schema.Launch || !strings.Contains(text, "launch  site  "+c.want+"\n") || !strings.Contains(text, "checkpoints  "+c.fate+"\n") {
+			t.Errorf("%v\n%s", r.Gravest(), text)
+		}
+	}
+	if r := Compare(at("lab"), at("lab")); r.Gravest() != 0 {
+		t.Error(r.Text())
+	}
+}
+
 // TestSharing: jobs of two folders save into one another's checkpoints where site, backend
 // and path are the same, and what an earlier name left in a folder is no second job.
 func TestSharing(t *testing.T) {

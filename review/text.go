@@ -34,11 +34,15 @@ func (j *Job) text(b *strings.Builder) {
 	fmt.Fprintf(b, "%s: %s\n", j.Name, j.headline())
 	if told := j.told(); len(told) > 0 {
 		b.WriteByte('\n')
-		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		var table strings.Builder
+		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		for _, c := range told {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Effect, c.Path, c.values(), strings.Join(j.remarks(c), "; "))
 		}
 		w.Flush()
+		for line := range strings.Lines(table.String()) {
+			b.WriteString(strings.TrimRight(line, " \n") + "\n")
+		}
 	}
 	for i := range j.Backends {
 		k := &j.Backends[i]
@@ -153,7 +157,7 @@ func (j *Job) compared() (n int) {
 func (c *Change) origin() string {
 	old, new := originWords(c.OldOrigin), originWords(c.NewOrigin)
 	switch {
-	case c.New == nil:
+	case c.New == nil && old != "":
 		return "was " + old
 	case c.Old == nil || kindOf(c.OldOrigin) == kindOf(c.NewOrigin):
 		return new
