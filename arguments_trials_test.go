@@ -307,6 +307,7 @@ var trials = []trial{
 	{"job.backend.version", "megatron", "", "", `"core_v0.18.2"`, false},
 	{"job.backend.extra_args", "megatron", "", "", `["--log-params-norm"]`, false},
 
+	{"job.slurm.memory", "", "", "", `"1500G"`, false},
 	{"job.slurm.hang_timeout", "", "", "", `"auto"`, false},
 	{"job.slurm.spare_nodes", "", "", "0", "1", false},
 	{"job.slurm.check_speed", "", "job.slurm.spare_nodes = 1", "true", "false", false},
