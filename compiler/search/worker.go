@@ -251,11 +251,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 			v, dominates := w.choose(r)
 			w.outgrown[i] = v == outOfMemory
 			if w.stateTooLarge && v == outOfMemory {
-				if most := recomputesMost(p); i < most { // the nearest miss
-					w.prune(between(p, i+1, most))
-					w.choose(&p.Recomputes[most])
-				}
-				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
+				w.misses(p, i+1, sizes[k+1:])
 				return
 			}
 			if dominates {
@@ -275,21 +271,38 @@ func (w *worker) beforeGradients() bool {
 // steps do not slow, so that another one that needs less is not faster for that.
 func (w *worker) spacious() bool { return w.current.Result.Slower == 0 }
 
-// recomputesMost is the place of the recompute choice of a pipeline that takes the most of every chunk.
-func recomputesMost(p *layout.Pipeline) int {
-	whole := func(r layout.Recompute) bool { return r.Mode == plan.RecomputeFull && r.Method != "block" }
-	if i := slices.IndexFunc(p.Recomputes, whole); i >= 0 {
-		return i
+// misses looks for the nearest miss of a pipeline whose state alone does not fit, from a recompute
+// choice on: full ones over the most layers, and larger micro-batches where they may need less.
+func (w *worker) misses(p *layout.Pipeline, from int, larger []int) {
+	for {
+		for i := from; i < len(p.Recomputes); i++ {
+			r := &p.Recomputes[i]
+			if r.Mode != plan.RecomputeFull && i < len(p.Recomputes)-1 { // keeps more
+				w.prune(r.Leaves())
+				continue
+			}
+			w.prune(r.Leaves() - 1)
+			switch {
+			case !w.legal(r, max(r.Layers, r.Most)):
+			case w.idle(&w.execution):
+				w.mesh.counts.Pruned++
+			default: // no variant frees enough
+				w.predict()
+				w.mesh.counts.Rejected[w.current.broken]++
+				w.miss(&w.current)
+			}
+		}
+		for from = 0; len(larger) > 0; larger = larger[1:] {
+			if w.micro(larger[0]); w.beforeGradients() {
+				break
+			}
+			w.prune(p.Leaves())
+		}
+		if len(larger) == 0 {
+			return
+		}
+		larger = larger[1:]
 	}
-	return len(p.Recomputes) - 1
-}
-
-// between counts the recompute choices [first, end) of a pipeline.
-func between(p *layout.Pipeline, first, end int) (n int64) {
-	for i := first; i < end; i++ {
-		n += p.Recomputes[i].Leaves()
-	}
-	return n
 }
 
 func (w *worker) prune(leaves int64) {
