@@ -399,7 +399,7 @@ job "one" {
     qos            = "q"
     reservation    = "r"
     time           = "24:00:00"
-    nodelist       = "n[1-4]"
+    nodelist       = "n[1-2]"
     exclude        = "n5"
     constraint     = "h100"
     gpus_directive = "gpus_per_node"
