@@ -46,9 +46,10 @@ func pinned(c *compiled, n int) (string, diag.List) {
 	return pinBlocks(c, wanted, execution)
 }
 
-// pinBlocks is the block of a layout, and the options of execution in which the
-// plan is not what the layout alone would make it, or of which the job lists values:
-// with the layout alone another of these might be chosen.
+// pinBlocks is the block of a layout, and the options of execution that a job with
+// the layout alone would not have, or of which the job lists values: with the layout
+// alone another of these might be chosen. What is set may bring others along, which
+// are set too, until the plan is the one wanted.
 func pinBlocks(c *compiled, wanted *plan.Layout, execution *plan.Execution) (string, diag.List) {
 	listed := compiler.Joined(c.asked, c.target.Variants).Constraints.Execution
 	j := *c.job
@@ -64,22 +65,40 @@ func pinBlocks(c *compiled, wanted *plan.Layout, execution *plan.Execution) (str
 		}
 	}
 	b.WriteString("}\n")
-	alone, diags := (&request{job: &j}).compile(&j)
-	if alone == nil {
-		return "", diags
+	written := map[string]bool{}
+	for i := range option.Options {
+		o := &option.Options[i]
+		written[o.Name] = listed[o.Name] != nil && o.Text(execution) != ""
 	}
-	b.WriteString(executionBlock(alone.plan, execution, listed))
+	for more := true; more; {
+		got, diags := (&request{job: &j}).compile(&j)
+		if got == nil {
+			return "", diags
+		}
+		more = false
+		for i := range option.Options {
+			o := &option.Options[i]
+			if written[o.Name] || o.Same(&got.plan.Execution, execution) {
+				continue
+			}
+			written[o.Name] = true
+			if s, err := o.Setting(o.Text(execution)); err == nil {
+				s.Pin(&j.Execution)
+				more = true
+			}
+		}
+	}
+	b.WriteString(executionBlock(execution, written))
 	text, diags := lang.Format([]byte(b.String()), "pin")
 	return string(text), diags
 }
 
-// executionBlock sets the options in which a plan differs, and those of which values
-// are listed; "" when there are none.
-func executionBlock(p *plan.Plan, wanted *plan.Execution, listed map[string][]string) string {
+// executionBlock sets options, given by their names; "" when there are none.
+func executionBlock(wanted *plan.Execution, written map[string]bool) string {
 	var b, offload strings.Builder
 	for i := range option.Options {
 		o := &option.Options[i]
-		if o.Same(&p.Execution, wanted) && (listed[o.Name] == nil || o.Text(wanted) == "") {
+		if !written[o.Name] {
 			continue
 		}
 		if block, name, nested := strings.Cut(o.Name, "."); nested && block == option.Offload {

@@ -189,8 +189,8 @@ func pasted(t *testing.T, src []byte, text string) []byte {
 		if constraints == nil {
 			constraints = b.Body().AppendNewBlock("constraints", nil)
 		}
-		for _, inner := range constraints.Body().Blocks() {
-			constraints.Body().RemoveBlock(inner)
+		if layout := constraints.Body().FirstMatchingBlock("layout", nil); layout != nil {
+			constraints.Body().RemoveBlock(layout)
 		}
 		for _, pin := range parse([]byte(text)).Body().Blocks() {
 			has := b.Body().FirstMatchingBlock(pin.Type(), nil)
@@ -215,13 +215,13 @@ func pasted(t *testing.T, src []byte, text string) []byte {
 	return f.Bytes()
 }
 
-// TestExecutionBlock: only what differs is set, what is offloaded in its block.
+// TestExecutionBlock: what is named is set, what is offloaded in its block.
 func TestExecutionBlock(t *testing.T) {
-	is, wanted := &plan.Plan{}, &plan.Execution{Attention: "flash", LossChunks: 8, OffloadOptimizer: true}
-	if got := executionBlock(is, &is.Execution, nil); got != "" {
-		t.Errorf("for what is so already: %s", got)
+	wanted := &plan.Execution{Attention: "flash", LossChunks: 8, OffloadOptimizer: true}
+	if got := executionBlock(wanted, nil); got != "" {
+		t.Errorf("for nothing: %s", got)
 	}
-	text, diags := lang.Format([]byte(executionBlock(is, wanted, nil)), "pin")
+	text, diags := lang.Format([]byte(executionBlock(wanted, map[string]bool{"attention": true, "loss_chunks": true, "offload.optimizer": true})), "pin")
 	want := "execution {\n  attention   = \"flash\"\n  loss_chunks = 8\n  offload {\n    optimizer = true\n  }\n}\n"
 	if string(text) != want || diags.HasErrors() {
 		t.Errorf("got\n%s\nwant\n%s %v", text, want, diags)
