@@ -30,7 +30,7 @@ func Keep(ctx context.Context, j *job.Job, t *target.Target, now *plan.Plan, c *
 		return nil, why, err
 	}
 	p.Search, p.Time.FastestSeconds = now.Search, now.Time.FastestSeconds
-	compare(j, p, now, since)
+	compare(j, t, p, now, since)
 	return p, "", nil
 }
 
@@ -142,7 +142,7 @@ func misfit(j *job.Job, t *target.Target, found *search.Outcome) string {
 }
 
 // compare says what would be chosen in place of a plan that a lock decided.
-func compare(j *job.Job, p, now *plan.Plan, since string) {
+func compare(j *job.Job, t *target.Target, p, now *plan.Plan, since string) {
 	p.Locked = &plan.Locked{SinceVersion: since}
 	if !now.Feasible {
 		return
@@ -154,26 +154,20 @@ func compare(j *job.Job, p, now *plan.Plan, since string) {
 	})
 	p.Alternatives = p.Alternatives[:min(len(p.Alternatives), search.Kept)]
 	if j.Constraints.Objective == "memory" {
-		was, is := &p.Memory.Peak, &now.Memory.Peak
-		p.Locked.GainRange = gain(float64(was.DeviceBytes), bytesRange(was), float64(is.DeviceBytes), bytesRange(is))
-	} else {
-		p.Locked.GainRange = gain(float64(p.Time.StepSeconds), secondsRange(&p.Time), float64(now.Time.StepSeconds), secondsRange(&now.Time))
+		p.Locked.GainRange = bytesGain(&p.Memory.Peak, &now.Memory.Peak)
+		return
 	}
+	longer := NewDetail(j, t, p).StepDifference(NewDetail(j, t, now))
+	p.Locked.GainRange = [2]float64{-longer[1], -longer[0]}
 }
 
-func bytesRange(p *plan.Peak) [2]float64 {
-	return [2]float64{float64(p.DeviceRangeBytes[0]), float64(p.DeviceRangeBytes[1])}
-}
-
-func secondsRange(t *plan.Time) [2]float64 {
-	return [2]float64{float64(t.StepRangeSeconds[0]), float64(t.StepRangeSeconds[1])}
-}
-
-// gain is the range of the share by which one quantity is less than another that
-// stands in its place: the logarithms of the two ranges add as those of
-// independent errors do.
-func gain(was float64, wasRange [2]float64, is float64, isRange [2]float64) [2]float64 {
-	up := math.Hypot(math.Log(isRange[1]/is), math.Log(was/wasRange[0]))
-	down := math.Hypot(math.Log(is/isRange[0]), math.Log(wasRange[1]/was))
-	return [2]float64{units.RoundedTo(1-is/was*math.Exp(up), 1), units.RoundedTo(1-is/was*math.Exp(-down), 1)}
+// bytesGain is the range of the share by which one peak is less than another that stands
+// in its place. Their errors are taken as independent: the logarithms of the two ranges add as
+// those of such do.
+func bytesGain(was, is *plan.Peak) [2]float64 {
+	apart := func(a, b units.Bytes) float64 { return math.Log(float64(a) / float64(b)) }
+	ratio := float64(is.DeviceBytes) / float64(was.DeviceBytes)
+	up := math.Hypot(apart(is.DeviceRangeBytes[1], is.DeviceBytes), apart(was.DeviceBytes, was.DeviceRangeBytes[0]))
+	down := math.Hypot(apart(is.DeviceBytes, is.DeviceRangeBytes[0]), apart(was.DeviceRangeBytes[1], was.DeviceBytes))
+	return [2]float64{units.RoundedTo(1-ratio*math.Exp(up), 1), units.RoundedTo(1-ratio*math.Exp(-down), 1)}
 }

@@ -60,6 +60,9 @@ func keepAlternatives(t *testing.T, c *compiled) {
 		if gain := 1 - float64(c.plan.Time.StepSeconds/a.StepSeconds); gain < p.Locked.GainRange[0] || gain > p.Locked.GainRange[1] {
 			t.Errorf("alternative %d gains %v, outside %v", i, gain, p.Locked.GainRange)
 		}
+		if d := stepDifference(&compiled{job: c.job, target: c.target, plan: p}, c); d == nil || p.Locked.GainRange != [2]float64{-d[1], -d[0]} {
+			t.Errorf("alternative %d gains %v, by --compare %v", i, p.Locked.GainRange, d)
+		}
 		if broken := invariants(p); broken != nil {
 			t.Errorf("alternative %d: %q", i, broken)
 		}

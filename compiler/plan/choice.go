@@ -37,9 +37,9 @@ type Locked struct {
 	WouldChoose  *Preferred // nil: nothing feasible
 
 	// GainRange is the 90 % range of what the preferred one saves, as a share of
-	// the locked plan's step time, or of its memory where that is the objective.
-	// The errors of the two predictions are taken as independent of one another,
-	// which makes the range wider than it is. Negative: it would lose.
+	// the locked plan's step time, or of its memory where that is the objective. Two
+	// steps share most of their errors; those of two peaks of memory are taken as
+	// independent, which makes the range wider than it is. Negative: it would lose.
 	GainRange [2]float64
 }
 
