@@ -33,12 +33,13 @@ kills: ## builds killed at every call that changes the disk, about half an hour
 
 # Property tests draw the same cases in every run; here they draw others.
 DRAWS ?= 20000
-soak: ## property tests with DRAWS cases each, searches against brute force and advice that is followed, drawn anew
+soak: ## property tests with DRAWS cases each, searches against brute force, advice that is followed and views against builds, drawn anew
 	for package in $$(git grep -l 'ndc/tools/draws"' -- '*_test.go' | xargs -n1 dirname | sort -u | grep -v '^cmd/ndc$$'); do \
 	  NDC_DRAWS=random go test -timeout 1h ./$$package -rapid.nofailfile -rapid.checks $(DRAWS) || failed=1; \
 	done; \
 	NDC_SEARCH_SEED=$$(date +%s) NDC_SEARCH_JOBS=1000 go test -timeout 1h -v -run TestRandomJobs ./compiler/search || failed=1; \
 	NDC_ADVICE_SEED=$$(date +%s) NDC_ADVICE_JOBS=200 go test -timeout 1h -v -run TestDrawnAdvice ./cmd/ndc || failed=1; \
+	NDC_VIEWS_SEED=$$(date +%s) NDC_VIEWS_JOBS=200 go test -timeout 1h -v -run TestDrawnViews ./cmd/ndc || failed=1; \
 	exit $$failed
 
 accuracy: ## predictions against published measurements
