@@ -3,7 +3,6 @@ package lang
 import (
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,8 +122,6 @@ func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
 	}
 }
 
-var splitShares = regexp.MustCompile(`^\s*\d+(\.\d+)?(\s*,\s*\d+(\.\d+)?){0,2}\s*$`)
-
 func (c *checker) data(d *job.Data) {
 	switch {
 	case d.Mock && len(d.Sources) > 0:
@@ -146,13 +143,27 @@ func (c *checker) data(d *job.Data) {
 	if len(d.Sources) > 0 && !(total > 0) {
 		c.fail(InconsistentTraining, c.at("training.data.source"), "The weights of the sources add up to zero, so nothing would be read.")
 	}
-	if d.Split != "" && !splitShares.MatchString(d.Split) {
-		c.fail(InvalidValue, c.at("training.data.split"), "%s is not up to three shares for training, validation and test, such as \"99,1,0\".", quoteShort(d.Split))
+	if d.Split != "" {
+		c.split(d)
 	}
 	if v := d.Validation; v != nil && v.Path == "" && d.Split == "" && !d.Mock {
 		c.fail(MissingArgument, c.at("training.data.validation"), "Nothing is set aside for validation. Set \"path\" here, or split in the data block.")
 	}
 	c.tokenizer(d)
+}
+
+// split refuses shares that leave nothing for what reads them.
+func (c *checker) split(d *job.Data) {
+	at := c.at("training.data.split")
+	shares, ok := job.Shares(d.Split)
+	switch v := d.Validation; {
+	case !ok:
+		c.fail(InvalidValue, at, "%s is not up to three shares for training, validation and test, such as \"99,1,0\".", quoteShort(d.Split))
+	case shares[0] == 0:
+		c.fail(InconsistentTraining, at, "%s leaves nothing to train on: the first share is that of training.", quoteShort(d.Split))
+	case v != nil && v.Path == "" && shares[1] == 0:
+		c.fail(InconsistentTraining, at, "%s leaves nothing for the validation block: the second share is that of validation. Give it one, set \"path\" in the block, or remove the block.", quoteShort(d.Split))
+	}
 }
 
 // pair refuses one file of a pair of Megatron-LM's, whose readers put the

@@ -2,7 +2,6 @@ package megatron
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
@@ -39,8 +38,8 @@ func checkData(v *version, j *job.Job, diags *diag.List) {
 // leavesOut reports whether shares for training, validation and test leave anything
 // out of training.
 func leavesOut(split string) bool {
-	_, rest, _ := strings.Cut(split, ",")
-	return strings.ContainsAny(rest, "123456789")
+	shares, _ := job.Shares(split)
+	return shares[1]+shares[2] > 0
 }
 
 // data adds the blend and the tokenizer.

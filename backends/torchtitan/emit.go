@@ -268,16 +268,15 @@ func (b *build) data() string {
 	if t.Data.Mock {
 		format = "mock"
 	}
-	split, _ := parseSplit(t.Data.Split) // checkData has refused bad ones
-	var shares any
-	if split != nil {
-		shares = split
+	var split any // all of the sources
+	if shares, ok := job.Shares(t.Data.Split); ok {
+		split = shares[:]
 	}
 	return pythonDict([]field{
 		{"format", format, "spec: training.data"},
 		{"sources", sources(t.Data.Sources), "name, path, weight"},
 		{"validation_sources", validationSources(t.Data.Validation), ""},
-		{"split", shares, "training, validation, test"},
+		{"split", split, "training, validation, test"},
 		{"sequence_length", b.j.Model.SequenceLength, "spec: model.sequence_length"},
 		{"vocab_size", b.j.Model.VocabSize, "model.vocab_size"},
 		{"end_of_document", end, "spec: training.data.tokenizer.end_of_document_id"},

@@ -184,28 +184,6 @@ func (v *version) checkData(j *job.Job, diags *diag.List) {
 	if t.CachePath != "" {
 		refuse("cache_path", "The reader that ndc emits for TorchTitan keeps no index files and needs no folder for them. "+capability.Alternatives("training.data.cache_path")+" For a job with several backends, write cache_path into the block of the one that has it, backend \"…\" { training { data { … } } }.")
 	}
-	if _, err := parseSplit(t.Split); err != nil {
-		refuse("split", err.Error())
-	}
-}
-
-// parseSplit reads "949,50,1" as shares of samples; nil when empty.
-func parseSplit(split string) ([]float64, error) {
-	if split == "" {
-		return nil, nil
-	}
-	var parts []float64
-	for _, f := range strings.Split(split, ",") {
-		var v float64
-		if _, err := fmt.Sscanf(strings.TrimSpace(f), "%g", &v); err != nil || v < 0 {
-			return nil, fmt.Errorf("split is up to three shares such as \"949,50,1\", not %q", split)
-		}
-		parts = append(parts, v)
-	}
-	for len(parts) < 3 {
-		parts = append(parts, 0)
-	}
-	return parts, nil
 }
 
 // checkCheckpoint refuses start and checkpoint arguments without a

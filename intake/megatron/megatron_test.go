@@ -770,6 +770,8 @@ func TestParts(t *testing.T) {
 		"--train-data-path /d --valid-data-path /v":         "split=<nil> path=/v interval=100",
 		"--train-data-path /d --valid-data-path .5 /v 1 /w": "split=<nil> path=<nil> interval=<nil>",
 		"--train-data-path /d --split 100,0,0":              "split=<nil> path=<nil> interval=<nil>",
+		"--data-path /d --split 100,0,0":                    "split=<nil> path=<nil> interval=<nil>",
+		"--data-path /d --split 99,0,1":                     "split=99,0,1 path=<nil> interval=<nil>",
 	} {
 		d := launched(t, "pretrain_gpt.py --num-layers 8 --eval-interval 100 --eval-iters 10 "+options)
 		get := func(path string) any { v, _ := d.Get("training.data." + path); return v.Value }

@@ -263,7 +263,8 @@ func (r *reading) data() {
 	if o := r.given["eval_iters"]; o != nil {
 		iterations = r.integer("eval_iters", "--eval-iters")
 	}
-	if iterations > 0 && r.apart("--eval-interval") == "" {
+	validates := iterations > 0 && r.apart("--eval-interval") == ""
+	if validates {
 		interval := int64(1000) // validate_args takes it where none is given
 		if r.has("eval_interval") {
 			interval = r.integer("eval_interval", "--eval-interval")
@@ -275,7 +276,14 @@ func (r *reading) data() {
 		if !mock && !d.Has(data+".validation.path") {
 			r.unless(data+".split", "969,30,1") // Megatron-LM's own
 		}
-	} else {
+	}
+	if shares, ok := job.Shares(d.Text(data + ".split")); ok && shares[1] == 0 && validates && !r.has("train_data_path") {
+		for _, name := range []string{"interval", "steps"} {
+			d.Leave(data+".validation."+name, "the split leaves nothing to validate on")
+		}
+		validates = false
+	}
+	if !validates {
 		d.RemoveBlock(data + ".validation")
 		if d.Text(data+".split") == "100,0,0" {
 			d.Remove(data + ".split")

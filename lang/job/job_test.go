@@ -1,6 +1,7 @@
 package job
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/diag"
@@ -138,6 +139,20 @@ func TestGeneration(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(10, func() { gpu.Generation() }); n > 0 {
 			t.Errorf("the generation of %q takes %v allocations", stated, n)
+		}
+	}
+}
+
+// TestShares: what a split leaves out is 0, and what is no split has no shares.
+func TestShares(t *testing.T) {
+	for text, want := range map[string][3]float64{"949,50,1": {949, 50, 1}, "1": {1}, " 0.9 , 0.1": {0.9, 0.1}, "0,0,0": {}} {
+		if got, ok := Shares(text); !ok || got != want {
+			t.Errorf("%q: %v %v, want %v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "99:1", "-1,2", "1,2,3,4", "1,,2", "1e2,1", strings.Repeat("9", 400)} {
+		if got, ok := Shares(text); ok {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }

@@ -1,6 +1,12 @@
 package job
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // Training is everything that decides what is learned.
 type Training struct {
@@ -60,13 +66,31 @@ type Data struct {
 	Format           string       // megatron, tokens, jsonl
 	Sources          []DataSource // in order of their label
 	Validation       *Validation
-	Split            string // megatron's a,b,c
+	Split            string // see Shares
 	Tokenizer        Tokenizer
 	ResetPositionIDs bool
 	DocumentMask     bool
 	Workers          int
 	CachePath        string
 	Mock             bool
+}
+
+var splitShares = regexp.MustCompile(`^\s*\d+(\.\d+)?(\s*,\s*\d+(\.\d+)?){0,2}\s*$`)
+
+// Shares are those of the sources that training, validation and test have by a split such as
+// 949,50,1, as they are written; those left out are 0. False for another text.
+func Shares(split string) (shares [3]float64, ok bool) {
+	if !splitShares.MatchString(split) {
+		return shares, false
+	}
+	for i, text := range strings.Split(split, ",") {
+		share, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil {
+			return shares, false // more than there are numbers
+		}
+		shares[i] = share
+	}
+	return shares, true
 }
 
 // DataSource is one corpus with its share of the blend.

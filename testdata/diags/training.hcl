@@ -178,3 +178,41 @@ job "f" {
     version = "core_v0.18.2"
   }
 }
+
+job "shares" {
+  model   = catalog.model.debug
+  cluster = catalog.cluster.single_gpu
+
+  training {
+    global_batch_size = 8
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      format = "megatron"
+      split  = "100,0,0" # ERROR: inconsistent-training at "100,0,0": "100,0,0" leaves nothing for the validation block: the second share is that of validation. Give it one, set "path" in the block, or remove the block.
+
+      source "a" {
+        path = "/a"
+      }
+      validation {
+        interval = 10
+        steps    = 1
+      }
+      tokenizer "none" {}
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+    training {
+      data {
+        split = "0,1,0" # ERROR: inconsistent-training at "0,1,0": "0,1,0" leaves nothing to train on: the first share is that of training.
+      }
+    }
+  }
+}
