@@ -33,7 +33,8 @@ func nvlinkReason(ctx context.Context, j *job.Job, t *target.Target) *plan.Reaso
 	for _, a := range d.OffNVLink {
 		if slices.Contains(j.Constraints.NVLinkOnly, string(a)) {
 			parts = append(parts, fmt.Sprintf("%s = %d: %s", a, layout.Size(&best.Layout, a), traffic(d.Communication, string(a))))
-			r.Needed = max(r.Needed, float64(layout.Size(&best.Layout, a)))
+			g := d.Mesh.Groups[slices.IndexFunc(d.Mesh.Groups, func(g plan.Group) bool { return g.Name == string(a) })]
+			r.Needed = max(r.Needed, float64((g.Size-1)*g.Stride+1)) // from the first of its GPUs to the last
 		}
 	}
 	if parts == nil {

@@ -121,18 +121,25 @@ func setsOf(text string) (sets []string) {
 	return sets
 }
 
+// seedsOf are those that NAME_SEED and NAME_JOBS ask for, the first and how many, and whether
+// these do; else those given.
+func seedsOf(name string, given ...int64) (seeds []int64, drawn bool) {
+	first, err := strconv.ParseInt(os.Getenv(name+"_SEED"), 10, 64)
+	if err != nil {
+		return given, false
+	}
+	for n, _ := strconv.ParseInt(os.Getenv(name+"_JOBS"), 10, 64); n > 0; n-- {
+		seeds = append(seeds, first)
+		first++
+	}
+	return seeds, true
+}
+
 // TestDrawnAdvice: for jobs drawn at random that fit nowhere, each change that is said to make
 // them fit does, with the step and the memory that are told, and what is told of the nearest layout is true of it.
 // Each of the seeds found a fault; NDC_ADVICE_SEED and NDC_ADVICE_JOBS draw others.
 func TestDrawnAdvice(t *testing.T) {
-	seeds, drawn := []int64{24, 51, 65, 66, 92, 1392}, false
-	if first, err := strconv.ParseInt(os.Getenv("NDC_ADVICE_SEED"), 10, 64); err == nil {
-		seeds, drawn = nil, true
-		for n, _ := strconv.ParseInt(os.Getenv("NDC_ADVICE_JOBS"), 10, 64); n > 0; n-- {
-			seeds = append(seeds, first)
-			first++
-		}
-	}
+	seeds, drawn := seedsOf("NDC_ADVICE", 24, 51, 65, 66, 92, 1392, 4018)
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

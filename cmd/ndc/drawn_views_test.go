@@ -22,14 +22,7 @@ import (
 // numbers of the plan itself is what other builds give. Each of the seeds found a fault;
 // NDC_VIEWS_SEED and NDC_VIEWS_JOBS draw others.
 func TestDrawnViews(t *testing.T) {
-	seeds := []int64{56, 576}
-	if first, err := strconv.ParseInt(os.Getenv("NDC_VIEWS_SEED"), 10, 64); err == nil {
-		seeds = nil
-		for n, _ := strconv.ParseInt(os.Getenv("NDC_VIEWS_JOBS"), 10, 64); n > 0; n-- {
-			seeds = append(seeds, first)
-			first++
-		}
-	}
+	seeds, _ := seedsOf("NDC_VIEWS", 56, 576)
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
