@@ -170,9 +170,9 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 		}
 	}
 	if in.launch == "" && !diags.HasErrors() {
-		if f, give := in.withoutEngine(); !in.d.HasBlock("model") {
+		if !in.d.HasBlock("model") {
 			unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM."+in.missing())
-		} else if give != "" {
+		} else if f, give := in.withoutEngine(); give != "" {
 			unreadable(&diags, f, "What it starts is configured by a file that is not among these."+give)
 		}
 	}
