@@ -14,8 +14,8 @@ const maxLayers = 10_000
 // frequency reads which layers have experts: every so many, or a Python list
 // such as ([0]*3+[1]*58).
 func (r *reading) frequency(o *option) outcome {
-	if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil && n >= 1 {
-		if n > 1 {
+	if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil && n != 0 {
+		if n != 1 && n != -1 { // Python's rest of a division by -1 is 0, too
 			// Megatron-LM counts from the first layer, the language from the last of a group.
 			return unknown("experts in the first layer of each group have no word")
 		}

@@ -102,14 +102,14 @@ func (w row) read(r *reading, o *option) outcome {
 	if o.open {
 		return unknown("its value is known only when the script runs")
 	}
-	if w.Values == nil {
+	v, ok := w.Former[o.first()]
+	if !ok && w.Values == nil {
 		result := r.plain(o, w.Argument)
 		result.to = w.Argument
 		return result
 	}
-	v, ok := w.Values[o.first()]
-	if former, known := w.Former[o.first()]; known {
-		v, ok = former, true
+	if !ok {
+		v, ok = w.Values[o.first()]
 	}
 	switch {
 	case o.first() == "auto" && !ok, o.first() == "AttnBackend.auto":

@@ -341,6 +341,27 @@ func TestMindSpeed(t *testing.T) {
 	}
 }
 
+// TestAllExperts: -1 is no dense layer and every layer, as Python counts.
+func TestAllExperts(t *testing.T) {
+	for options, want := range map[string]string{
+		"--first-k-dense-replace -1 --moe-layer-freq -1": "0 0 0",
+		"--first-k-dense-replace 2 --moe-layer-freq 1":   "2 0 0",
+		"--first-k-dense-replace 1 --moe-layer-freq 2":   "1 0 1",
+		"--first-k-dense-replace -1 --moe-layer-freq 0":  "0 0 1",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-experts 8 "+options)
+		n := 0
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown && (f.Name == "--first-k-dense-replace" || f.Name == "--moe-layer-freq") {
+				n++
+			}
+		}
+		if got := fmt.Sprint(d.Int("model.moe.first_dense_layers"), " ", d.Int("model.moe.layer_frequency"), " ", n); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestUnderscores: a program on top of Megatron-LM that spells its options with underscores,
 // and gives switches truth values, is read as Megatron-LM's; one of another kind is not.
 func TestUnderscores(t *testing.T) {
