@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,7 +244,7 @@ func (r *reading) pattern(o *option) outcome {
 // get_linear_attention_pattern).
 func (r *reading) deltaNets() {
 	const pattern, first, every = "model.layer_pattern", "model.moe.first_dense_layers", "model.moe.layer_frequency"
-	d, o, kind := r.d, r.given["linear_attention_freq"], r.given["experimental_attention_variant"]
+	d, o, kind := r.d, cmp.Or(r.given["linear_attention_freq"], r.given["--full-attention-interval"]), r.given["experimental_attention_variant"]
 	layers := d.Int("model.layers")
 	said, _ := d.Get("model.delta_net.key_heads")
 	if o == nil || d.Has(pattern) || layers < 1 || layers > maxLayers || kind == nil && said.Line == 0 || kind != nil && kind.first() != "gated_delta_net" || r.unread[first] || r.unread[every] {

@@ -362,6 +362,30 @@ func TestAllExperts(t *testing.T) {
 	}
 }
 
+// TestMindSpeedMixers: MindSpeed says by an interval which layers attend, and by options of
+// its own what else is Qwen3-Next's.
+func TestMindSpeedMixers(t *testing.T) {
+	const model = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-experts 8 --moe-intermediate-size 32 --n-shared-experts 1 --use-rotary-position-embeddings --linear-num-key-heads 4 "
+	d := launched(t, model+"--full-attention-interval 4 --shared-expert-gate --norm-topk-prob --moe-router-pre-softmax --partial-rotary-factor 0.25 --mamba-d-conv 2 --add-rmsnorm-offset")
+	for path, want := range map[string]any{
+		"model.layer_pattern": "GEGEGE*EGEGEGE*E", "model.attention_output_gate": true, "model.delta_net.conv_kernel": int64(2),
+		"model.moe.shared_expert_gate": true, "model.moe.router.normalize": true, "model.moe.expert_ffn_hidden_size": int64(32),
+		"model.position_embedding.partial": 0.25, "model.zero_centered_norm": true,
+	} {
+		if v, _ := d.Get(path); v.Value != want {
+			t.Errorf("%s = %v, want %v", path, v.Value, want)
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Verdict == draft.Unknown {
+			t.Errorf("not understood: %v", f)
+		}
+	}
+	if d := launched(t, model+"--full-attention-interval 0"); d.Has("model.layer_pattern") || d.HasBlock("model.delta_net") {
+		t.Errorf("of an interval that is none: %v", d.Paths())
+	}
+}
+
 // TestUnderscores: a program on top of Megatron-LM that spells its options with underscores,
 // and gives switches truth values, is read as Megatron-LM's; one of another kind is not.
 func TestUnderscores(t *testing.T) {
