@@ -21,6 +21,7 @@ func (r *reading) complete() {
 	r.vocabulary()
 	r.architecture()
 	r.pipeline()
+	r.noops()
 	r.sharding()
 	r.recompute()
 	r.execution()

@@ -308,3 +308,47 @@ func (r *reading) pairs() {
 		}
 	}
 }
+
+// noops takes the layers that do nothing under MindSpeed out of the model, and out of the chunks
+// of the pipeline that hold them.
+func (r *reading) noops() {
+	const stages, dense = "constraints.layout.stage_layers", "model.moe.first_dense_layers"
+	o, d := r.given["noop_layers"], r.d
+	layers, _ := d.Get("model.layers")
+	v, shared := d.Get(stages)
+	if o == nil {
+		return
+	}
+	idle := map[int64]bool{}
+	for _, text := range strings.Split(o.first(), ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if o.open || err != nil || n < 0 || n >= d.Int("model.layers") || r.paired {
+			r.unread[stages] = true
+			return
+		}
+		idle[n] = true
+	}
+	var list []int64
+	if shared {
+		list = slices.Clone(v.Value.([]int64))
+	}
+	first, start := d.Int(dense), int64(0)
+	for i, n := range list {
+		for k := range idle {
+			if k >= start && k < start+n {
+				list[i]--
+			}
+		}
+		start += n
+	}
+	for k := range idle {
+		if k < first {
+			r.set(dense, d.Int(dense)-1)
+		}
+	}
+	d.Set("model.layers", d.Int("model.layers")-int64(len(idle)), layers.Place)
+	if shared {
+		d.Set(stages, list, v.Place)
+	}
+	d.Correct(o.line, o.name, draft.Mapped, "model.layers", "")
+}

@@ -66,6 +66,9 @@ func (w formerRow) read(r *reading, o *option) outcome {
 	case w.Left != "":
 		return left(w.Left)
 	case w.Why != "":
+		if w.Sets != "" { // and is settled with others
+			r.given[w.Sets] = o
+		}
 		return unknown(w.Why)
 	case w.Tokens != "":
 		if n, ok := r.number(o); !ok || n <= 0 {

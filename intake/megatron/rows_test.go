@@ -333,7 +333,7 @@ func TestMindSpeed(t *testing.T) {
 	for path, want := range map[string]any{
 		"model.moe.first_dense_layers": int64(3), "model.moe.shared_experts": int64(2), "model.mla.qk_nope_head_dim": int64(96), "model.mla.qk_rope_head_dim": int64(32),
 		"execution.context_parallel_type": "ulysses", "constraints.layout.pipeline_parallel": int64(2),
-		"constraints.layout.stage_layers": nil, "execution.offload.optimizer": nil, "constraints.layout.recompute": nil,
+		"model.layers": int64(61), "execution.offload.optimizer": nil, "constraints.layout.recompute": nil,
 	} {
 		if v, _ := d.Get(path); v.Value != want {
 			t.Errorf("%s = %v, want %v", path, v.Value, want)
@@ -357,6 +357,30 @@ func TestAllExperts(t *testing.T) {
 			}
 		}
 		if got := fmt.Sprint(d.Int("model.moe.first_dense_layers"), " ", d.Int("model.moe.layer_frequency"), " ", n); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
+// TestNoops: layers that do nothing are none of the model's, and the stages that hold them have
+// fewer.
+func TestNoops(t *testing.T) {
+	for options, want := range map[string]string{
+		"--noop-layers 7": "7 2 0 [4 3]",
+		"--noop-layers 0,7 --num-layers-per-virtual-pipeline-stage 2": "6 1 0 [1 2 2 1]",
+		"--noop-layers 7 --pipeline-model-parallel-size 1":            "7 2 0 <nil>",
+		"--noop-layers 8":                      "8 2 1 <nil>",
+		"--noop-layers 6 --num-layer-list 0,3": "7 2 1 <nil>",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-experts 8 --first-k-dense-replace 2 --pipeline-model-parallel-size 2 "+options)
+		unknown := 0
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				unknown++
+			}
+		}
+		stages, _ := d.Get("constraints.layout.stage_layers")
+		if got := fmt.Sprint(d.Int("model.layers"), " ", d.Int("model.moe.first_dense_layers"), " ", unknown, " ", stages.Value); got != want {
 			t.Errorf("%s: %s, want %s", options, got, want)
 		}
 	}
