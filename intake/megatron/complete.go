@@ -313,6 +313,9 @@ func (r *reading) experts() {
 	}
 	r.dispatcher()
 	r.unless("constraints.layout.expert_parallel", int64(1))
+	if v, _ := d.Get("constraints.layout.expert_parallel"); r.has("moe_tp_extend_ep") && d.Int("constraints.layout.tensor_parallel") > 1 {
+		d.Set("constraints.layout.expert_parallel", d.Int("constraints.layout.expert_parallel")*d.Int("constraints.layout.tensor_parallel"), v.Place)
+	}
 	r.unless("constraints.layout.expert_tensor_parallel", max(d.Int("constraints.layout.tensor_parallel"), 1))
 }
 

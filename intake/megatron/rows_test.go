@@ -386,6 +386,31 @@ func TestNoops(t *testing.T) {
 	}
 }
 
+// TestExtendedExperts: MindSpeed spreads experts over tensor ranks, too, and has a pipeline of
+// its own, of which nothing is pinned.
+func TestExtendedExperts(t *testing.T) {
+	const model = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-experts 8 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
+	for options, want := range map[string]string{
+		"--expert-model-parallel-size 4":                     "4 2 1 1f1b",
+		"--expert-model-parallel-size 4 --moe-tp-extend-ep":  "8 1 1 1f1b",
+		"--moe-tp-extend-ep --expert-model-parallel-size $E": "0 1 1 1f1b",
+		"--schedules-method dualpipev":                       "1 2 0 ",
+	} {
+		c := command(model + options)
+		for i, w := range c.Words {
+			c.Words[i].Open = strings.HasPrefix(w.Text, "$")
+		}
+		d := draft.New()
+		if err := Read(d, "run.sh", "", c); err != nil {
+			t.Fatal(err)
+		}
+		const layout = "constraints.layout."
+		if got := fmt.Sprint(d.Int(layout+"expert_parallel"), " ", d.Int(layout+"expert_tensor_parallel"), " ", d.Int(layout+"virtual_pipeline"), " ", d.Text(layout+"pipeline_schedule")); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestMindSpeedMixers: MindSpeed says by an interval which layers attend, and by options of
 // its own what else is Qwen3-Next's.
 func TestMindSpeedMixers(t *testing.T) {
