@@ -269,9 +269,12 @@ func (r *reading) positions() {
 func (r *reading) experts() {
 	const moe, router = "model.moe", "model.moe.router"
 	d := r.d
-	asked := r.has("num_experts") && r.unread[moe+".experts"] && !r.isElsewhere() // how many there are, a run alone knows
-	if asked {
+	several := r.unreadWords[moe+".experts"] // by layer, as a fork has them
+	if (r.has("num_experts") || several != "") && r.unread[moe+".experts"] && !r.isElsewhere() { // how many there are, no file says
 		d.Ask(moe + ".experts")
+		if strings.Contains(several, " ") {
+			d.Note(moe, draft.NotSaid+"experts whose number differs by layer, "+several)
+		}
 	} else if d.Int(moe+".experts") <= 1 {
 		if r.unread[moe+".experts"] {
 			d.Note("model", draft.NotSaid+"experts, whose number is not read")

@@ -398,7 +398,7 @@ func (r *reading) option(o *option) {
 		return
 	}
 	if most := entry.Count.Max; numbers(o, most) {
-		r.unread[argument] = true
+		r.unread[argument], r.unreadWords[argument] = true, strings.Join(o.texts(), " ")
 		r.find(o, draft.Unknown, "", fmt.Sprintf("it has %d values, of which %s takes %d", len(o.values), r.version, most))
 		return
 	}
@@ -438,10 +438,11 @@ func (r *reading) option(o *option) {
 }
 
 // numbers reports values that are numbers, or batches by tokens, like those before them and
-// more than a release takes: those of a fork's option that has one for every layer, or of a
-// text that bash splits.
+// more than a release takes: those of a fork's option that has one for every layer, unless they
+// are all the same, or of a text that bash splits.
 func numbers(o *option, most int) bool {
-	if most < 1 || len(o.values) <= most {
+	texts := o.texts()
+	if most < 1 || len(texts) <= most || !slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] }) {
 		return false
 	}
 	return !slices.ContainsFunc(o.values, func(w shell.Word) bool {

@@ -705,8 +705,9 @@ func TestCutShort(t *testing.T) {
 func TestManyValues(t *testing.T) {
 	for options, want := range map[string]string{
 		"--num-experts 32":                 "32, Mapped",
-		"--num-experts 32 32 64":           "0, it has 3 values, of which core_v0.19.2 takes 1",
-		"--num-experts 32 64 --bf16":       "0, it has 2 values, of which core_v0.19.2 takes 1",
+		"--num-experts 32 32 64":           "0, it has 3 values, of which core_v0.19.2 takes 1, [model.moe.experts]",
+		"--num-experts 32 64 --bf16":       "0, it has 2 values, of which core_v0.19.2 takes 1, [model.moe.experts]",
+		"--num-experts 32 32 32":           "32, Mapped",
 		"--num-experts 32 and 64 of them":  "32, Mapped",
 		"--rampup-batch-size 16 16 300000": "0, ",
 	} {
@@ -719,6 +720,9 @@ func TestManyValues(t *testing.T) {
 					said = "Mapped"
 				}
 			}
+		}
+		if d.HasBlock("model.moe") && !d.Has("model.moe.experts") {
+			said += fmt.Sprint(", ", d.Asked())
 		}
 		if got := fmt.Sprintf("%d, %s", d.Int("model.moe.experts"), said); got != want {
 			t.Errorf("%s: %s, want %s", options, got, want)
