@@ -344,7 +344,7 @@ func (r *reading) option(o *option) {
 	if len(o.values) > 1 && strings.EqualFold(o.first(), "your") { // what templates say where a path belongs
 		o.values = []shell.Word{{Text: "<" + strings.Join(o.texts(), "_") + ">", File: o.values[0].File, Line: o.values[0].Line}}
 	}
-	if w, known := former()[o.name]; known && !ok {
+	if w, known := former()[o.name]; known { // it may also begin one of the release's
 		result := unknown(conditional)
 		if !o.maybe || w.Left != "" {
 			result = w.read(r, o)

@@ -700,6 +700,18 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
+// TestModelByName: the model that ms-swift trains is no option cut short, whether or not it
+// stands beside others of its own.
+func TestModelByName(t *testing.T) {
+	for _, options := range []string{"", " --dataset c"} {
+		d := launched(t, "megatron sft --model a/b --tensor_model_parallel_size 2"+options)
+		i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--model" })
+		if got := d.Findings[i].Why; !strings.Contains(got, "its config.json says its sizes") {
+			t.Errorf("%q: %s", options, got)
+		}
+	}
+}
+
 // TestManyValues: more numbers than the release takes are not cut to the first, and
 // words of another kind behind a value are none of it.
 func TestManyValues(t *testing.T) {
