@@ -73,7 +73,7 @@ func strange(f File) string {
 	}
 	for _, p := range foreigners() {
 		if has(p) && p.Does != "" {
-			return fmt.Sprintf("It is a configuration of %s, which %s: a job is for training. ", p.Program, p.Does)
+			return fmt.Sprintf("It is a configuration of %s, which %s: a job is for training a model of language. ", p.Program, p.Does)
 		}
 		if has(p) {
 			return fmt.Sprintf("It is a configuration of %s, which ndc does not read. %s ", p.Program, p.Give)

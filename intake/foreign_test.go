@@ -19,7 +19,7 @@ func TestForeign(t *testing.T) {
 		{"gpt.yaml", "trainer:\n  num_nodes: 4\nmodel:\n  tensor_model_parallel_size: 4\n", "a configuration of NeMo 1"},
 		{"sft.yaml", "model_name_or_path: /m\nfinetuning_type: full\ncutoff_len: 2048\n", "a configuration of LLaMA-Factory"},
 		{"sft.yaml", "model_name_or_path: /m\nmax_length: 2048\n", "a configuration of TRL"},
-		{"chat.yaml", "model_name_or_path: /m\ntemplate: qwen\ninfer_backend: vllm\n", "a configuration of LLaMA-Factory, which exports, serves or evaluates a model: a job is for training"},
+		{"chat.yaml", "model_name_or_path: /m\ntemplate: qwen\ninfer_backend: vllm\n", "a configuration of LLaMA-Factory, which exports, serves or evaluates a model: a job is for training a model of language"},
 		{"merge.yaml", "model_name_or_path: /m\nfinetuning_type: lora\nexport_dir: o\n", "a configuration of LLaMA-Factory, which exports"},
 		{"fft.yml", "base_model: /m\nsequence_len: 8192\n", "a configuration of axolotl"},
 		{"gpt.yaml", "trainer:\n  num_nodes: 4\nexp_manager:\n  checkpoint_callback_params:\n    model_parallel_size: 4\n", "a configuration of NeMo 1"},
@@ -157,5 +157,21 @@ func TestIdle(t *testing.T) {
 		if r, diags := Import([]File{{Name: "run.sh", Content: []byte("torchrun --nproc-per-node 4 pretrain_gpt.py" + model + " " + option + "\n")}}, Options{}); diags.HasErrors() || !strings.Contains(string(r.Job), "gpus_per_node = 4") {
 			t.Errorf("%s: %v", option, diags)
 		}
+	}
+}
+
+// TestOtherModels: a classifier that the Trainer trains is no job, also beside the configuration
+// of DeepSpeed that it is started with, unless a model of language is trained, too.
+func TestOtherModels(t *testing.T) {
+	const classifier = "deepspeed --num_gpus 2 examples/run_glue.py --deepspeed ds.json --task_name mrpc --output_dir o --learning_rate 2e-5\n"
+	config := File{Name: "ds.json", Content: []byte(`{"zero_optimization": {"stage": 2}, "train_batch_size": "auto"}`)}
+	_, diags := Import([]File{{Name: "run.sh", Content: []byte(classifier)}, config}, Options{})
+	if len(diags) != 1 || !strings.Contains(diags[0].Detail, "line 1: it starts run_glue.py, which trains another model") {
+		t.Errorf("%v", diags)
+	}
+	const model = "deepspeed --num_gpus 4 run_clm.py --deepspeed ds.json --output_dir o --learning_rate 1e-4\n"
+	r, diags := Import([]File{{Name: "run.sh", Content: []byte(classifier + model)}, config}, Options{})
+	if diags.HasErrors() || !strings.Contains(string(r.Job), "gpus_per_node = 4") {
+		t.Errorf("beside a model of language: %v", diags)
 	}
 }

@@ -390,7 +390,7 @@ func (in *intake) missing() string {
 		}
 		for _, c := range e.script.Commands {
 			if what := idle(c); what != "" {
-				other = fmt.Sprintf(" On line %d it starts %s: a job is for training.", c.Words[0].Line, what)
+				other = fmt.Sprintf(" On line %d it starts %s: a job is for training a model of language.", c.Words[0].Line, what)
 				continue
 			}
 			if p := stranger(c); p != nil {
@@ -549,25 +549,32 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 		settings.ReadAccelerate(in.d, file, cmp.Or(in.o.Version, in.own), nil, alone, options...)
 	}
 	var read []shell.Word // the program of the launch that is read, with its options
+	var other error       // than training, which is not all that the script starts
 	for _, c := range s.Commands {
-		if idle(c) != "" {
+		if what := idle(c); what != "" {
+			if settings.Launcher(draft.New(), file, commandLine(file, c), in.trained) {
+				other = fmt.Errorf("line %d: it starts %s: a job is for training a model of language", c.Words[0].Line, what)
+			}
 			continue
 		}
 		program := c.Words[max(settings.Program(commandLine(file, c)), 0):]
 		if err := settings.TrainsOther(commandLine(file, c)); err != nil && read == nil && !in.trained {
 			return err
 		}
-		switch word, other, differ := megatron.Differ(program, read); {
+		switch word, before, differ := megatron.Differ(program, read); {
 		case read == nil && settings.Launcher(in.d, file, commandLine(file, c), in.trained):
 			read = program
 			in.loose(settings.Loose(commandLine(file, c)))
 			in.processes(file, s, c)
 			settings.Batch(in.d, commandLine(file, c), in.trained)
 		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c), in.trained):
-			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: other})
+			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: before})
 		}
 	}
-	return nil
+	if read != nil || in.trained {
+		return nil
+	}
+	return other
 }
 
 // directive reads an option of sbatch, by the table that ndc's own scripts are

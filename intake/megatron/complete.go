@@ -269,7 +269,7 @@ func (r *reading) positions() {
 func (r *reading) experts() {
 	const moe, router = "model.moe", "model.moe.router"
 	d := r.d
-	several := r.unreadWords[moe+".experts"] // by layer, as a fork has them
+	several := r.unreadWords[moe+".experts"]                                                     // by layer, as a fork has them
 	if (r.has("num_experts") || several != "") && r.unread[moe+".experts"] && !r.isElsewhere() { // how many there are, no file says
 		d.Ask(moe + ".experts")
 		if strings.Contains(several, " ") {
