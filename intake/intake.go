@@ -151,6 +151,10 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 			unreadable(&diags, f, "It is a configuration of GPT-NeoX, which ndc neither reads nor writes. What ndc reads: "+known()+".")
 			continue
 		}
+		if isExperiment(f, all) {
+			order[i] = -1 // which is read with the options
+			continue
+		}
 		order[i] = slices.IndexFunc(readers, func(r reader) bool { return r.is(f) })
 		if m := generated.FindSubmatch(f.Content); m != nil {
 			in.own = string(m[1])
@@ -395,7 +399,18 @@ func readRecipe(in *intake, f File) error {
 		return errTwice
 	}
 	in.launch = megatron.Kind
-	c, environment, rest, _ := megatron.Recipe(f.Content)
+	var program shell.Word
+	content := f.Content
+	if megatron.IsFlagScale(content) {
+		var e tree.Object
+		if program, e = in.started(f); e != nil {
+			content = interpolated(content, e)
+		}
+	}
+	c, environment, rest, _ := megatron.Recipe(content)
+	if program.Text != "" {
+		c.Words[0] = program
+	}
 	for _, m := range rest {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: m.Line}, Name: m.Key, Verdict: draft.Left, Why: "no option of the framework"})
 	}
@@ -441,7 +456,7 @@ func (in *intake) jobName(files []File) string {
 	if name == "" && len(files) > 0 {
 		at := len(files) - 1
 		for i, o := range slices.Backward(files) { // what another script reads is not what the run is called
-			if !in.scripts()[o.Name].part && !isHostfile(o) {
+			if !in.scripts()[o.Name].part && !isHostfile(o) && experiment(o) == nil {
 				at = i
 				break
 			}

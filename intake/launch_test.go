@@ -359,6 +359,35 @@ func TestFlagScale(t *testing.T) {
 	}
 }
 
+// TestExperiment: the file with which FlagScale is started says the program, the nodes and what
+// its options name; without it the program is not known.
+func TestExperiment(t *testing.T) {
+	options := File{Name: "train/rwkv_3b.yaml", Content: []byte("system:\n  seed: ${experiment.seed}\nmodel:\n  num_layers: 8\n  hidden_size: 64\n  num_attention_heads: 8\n  seq_length: 64\n  max_position_embeddings: 64\n  train_iters: ${experiment.steps}\n")}
+	e := File{Name: "train.yaml", Content: []byte("defaults:\n  - train: 3b\nexperiment:\n  seed: 7\n  task:\n    type: train\n    entrypoint: ./flagscale/train/train_rwkv.py\n  runner:\n    nnodes: 3\n    nproc_per_node: 4\n  envs:\n    NCCL_DEBUG: INFO\n")}
+	for _, files := range [][]File{{options, e}, {e, options}} {
+		r, diags := Import(files, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		for _, want := range []string{"job \"rwkv_3b\"", " architecture = \"rwkv\"\n", " nodes = 3\n", " gpus_per_node = 4\n", " seed = 7\n", " NCCL_DEBUG = \"INFO\"\n"} {
+			if !strings.Contains(job, want) {
+				t.Errorf("no %q in\n%s", want, r.Job)
+			}
+		}
+		if !slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--train-iters" && f.Verdict == draft.Unknown }) {
+			t.Errorf("of a name that the experiment has not: %+v", r.Findings)
+		}
+	}
+	r, diags := Import([]File{options}, Options{})
+	if diags.HasErrors() || r.Findings[0].Verdict != draft.Unknown || !strings.Contains(r.Findings[0].Why, "which program of FlagScale") {
+		t.Errorf("without an experiment: %v %+v", diags, r)
+	}
+	if _, diags := Import([]File{e}, Options{}); !diags.HasErrors() {
+		t.Error("an experiment alone is read")
+	}
+}
+
 // TestPublished: a launch trains with the numbers that it says, also where the config.json of
 // the model has them and the catalogue knows that they are not trained with.
 func TestPublished(t *testing.T) {

@@ -20,7 +20,7 @@ func Recipe(src []byte) (c shell.Command, environment []shell.Export, rest tree.
 	if err != nil {
 		return c, nil, nil, false
 	}
-	_, flagScale := n.Object().Find("system")
+	flagScale := IsFlagScale(src)
 	for _, section := range n.Object() {
 		switch section.Key {
 		case "system", "model", "data":
@@ -53,6 +53,16 @@ func Recipe(src []byte) (c shell.Command, environment []shell.Export, rest tree.
 	table, _ := megatron.Tables(versions[len(versions)-1])
 	options, _ := known(table, c)
 	return c, environment, rest, options >= enough
+}
+
+// IsFlagScale reports options of FlagScale in YAML.
+func IsFlagScale(src []byte) bool {
+	n, err := tree.YAML(src)
+	if err != nil {
+		return false
+	}
+	_, ok := n.Object().Find("system")
+	return ok
 }
 
 // flattened are the options of a section, in which objects stand for what they hold.
