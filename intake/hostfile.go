@@ -42,8 +42,8 @@ func listed(f File) (all []node) {
 
 func isHostfile(f File) bool { return listed(f) != nil }
 
-// hostfile are the nodes of the first among the files, or of one that a script writes at once
-// and names; nil without one.
+// hostfile are the nodes of the first among the files, or of one that a script writes and
+// names; nil without one.
 func (in *intake) hostfile() []node {
 	for _, f := range in.files {
 		if all := listed(f); all != nil {
@@ -53,12 +53,19 @@ func (in *intake) hostfile() []node {
 	for _, s := range in.whole() {
 		for i, d := range s.Documents {
 			again := slices.ContainsFunc(slices.Delete(slices.Clone(s.Documents), i, i+1), func(o shell.Document) bool { return o.Path.Text == d.Path.Text })
-			if all := listed(File{Content: []byte(d.Content)}); all != nil && !again && !strings.ContainsAny(d.Content, "$`") && names(s, d) {
+			if all := listed(File{Content: []byte(d.Content)}); all != nil && !again && !d.Unsure && (!d.Behind || removed(s, d)) && !strings.ContainsAny(d.Content, "$`") && names(s, d) {
 				return all
 			}
 		}
 	}
 	return nil
+}
+
+// removed reports a file that a script removes before it writes to its end.
+func removed(s *shell.Script, d shell.Document) bool {
+	return slices.ContainsFunc(s.Commands, func(c shell.Command) bool {
+		return path.Base(c.Words[0].Text) == "rm" && c.Line < d.Line && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return path.Clean(w.Text) == path.Clean(d.Path.Text) })
+	})
 }
 
 // together is how many nodes there are, and how many GPUs each has; 0 where these differ.

@@ -110,11 +110,19 @@ func TestHostfile(t *testing.T) {
 func TestWrittenHostfile(t *testing.T) {
 	const launch = "deepspeed --hostfile=/tmp/hosts pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\n"
 	for script, want := range map[string]string{
-		"cat > /tmp/hosts <<E\na slots=8\nb slots=8\nE\n":             "nodes = 2 gpus_per_node = 8",
-		"echo \"a slots=8\" > /tmp/hosts\n":                           "nodes = 1 gpus_per_node = 8",
-		"echo \"$MASTER slots=8\" > /tmp/hosts\n":                     "nodes = var.nodes",
-		"echo a slots=8 > /tmp/hosts; echo b slots=8 >> /tmp/hosts\n": "nodes = var.nodes",
-		"cat > /tmp/others <<E\na slots=8\nb slots=8\nE\n":            "nodes = var.nodes",
+		"cat > /tmp/hosts <<E\na slots=8\nb slots=8\nE\n":                                             "nodes = 2 gpus_per_node = 8",
+		"echo \"a slots=8\" > /tmp/hosts\n":                                                           "nodes = 1 gpus_per_node = 8",
+		"echo \"$MASTER slots=8\" > /tmp/hosts\n":                                                     "nodes = var.nodes",
+		"echo a slots=8 > /tmp/hosts; echo b slots=8 >> /tmp/hosts\n":                                 "nodes = 2 gpus_per_node = 8",
+		"> /tmp/hosts\nfor h in a b c; do echo \"$h slots=8\" >> /tmp/hosts; done\n":                  "nodes = 3 gpus_per_node = 8",
+		"rm -f /tmp/hosts\nfor h in a b c; do echo \"$h slots=8\" | tee -a /tmp/hosts; done\n":        "nodes = var.nodes",
+		"rm -f /tmp/hosts\nfor h in a b c; do echo \"$h slots=8\" >> /tmp/hosts; done\n":              "nodes = 3 gpus_per_node = 8",
+		"echo \"a slots=8\" >> /tmp/hosts\n":                                                          "nodes = var.nodes",
+		"rm /tmp/hosts\nfor h in $(cat names); do echo \"$h slots=8\" >> /tmp/hosts; done\n":          "nodes = var.nodes",
+		"echo \"a slots=8\" > /tmp/hosts\nif [ $N = 2 ]; then echo \"b slots=8\" >> /tmp/hosts; fi\n": "nodes = var.nodes",
+		"echo a slots=8 > /tmp/hosts\nprintf 'b slots=8\\n' >> /tmp/hosts\n":                          "nodes = var.nodes",
+		"echo \"a slots=8\" > /tmp/hosts\necho \"b slots=8\" > /tmp/hosts\n":                          "nodes = var.nodes",
+		"cat > /tmp/others <<E\na slots=8\nb slots=8\nE\n":                                            "nodes = var.nodes",
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script + launch)}}, Options{})
 		if diags.HasErrors() {

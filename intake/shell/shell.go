@@ -57,11 +57,13 @@ type Export struct {
 	Value Word
 }
 
-// Document is a file that the script writes from a here-document.
+// Document is a file that the script writes from a here-document, or by echo.
 type Document struct {
 	Path    Word
 	Content string
-	Line    int // of its first line
+	Line    int  // of its first line
+	Behind  bool // what the file has held before, which the script does not say
+	Unsure  bool // a part of it is written by another program, or under a condition that only a run knows
 }
 
 // Directive is an option of sbatch in a comment.
