@@ -433,7 +433,7 @@ func (r *reading) option(o *option) {
 	case schema.Unread:
 		r.find(o, draft.Left, "", "the program does not read it; it is for "+class.Why)
 	default:
-		r.pass(o, class)
+		r.pass(o, class, earlier)
 	}
 }
 
@@ -467,8 +467,11 @@ func (r *reading) trim(o *option, entry *schema.Option) {
 	}
 }
 
-// pass hands an option on to the framework.
-func (r *reading) pass(o *option, class schema.Class) {
+// pass hands an option on to the framework, which takes the last of several.
+func (r *reading) pass(o *option, class schema.Class, earlier *option) {
+	if earlier != nil {
+		r.takeBack(earlier, o)
+	}
 	if o.open && strings.Contains(o.first(), "BASH_SOURCE") && class.Kind == schema.Chosen {
 		r.find(o, draft.Left, "", "beside the script, where ndc has a place of its own")
 		return
@@ -495,6 +498,20 @@ func (r *reading) pass(o *option, class schema.Class) {
 	}
 	r.passed = append(append(r.passed, o.long), o.texts()...)
 	r.find(o, draft.Passed, "", class.Why)
+}
+
+// takeBack passes an option no longer on that stands again.
+func (r *reading) takeBack(earlier, again *option) {
+	start := slices.Index(r.passed, earlier.long)
+	if start < 0 {
+		return
+	}
+	end := start + 1
+	for end < len(r.passed) && !strings.HasPrefix(r.passed[end], "--") {
+		end++
+	}
+	r.passed = slices.Delete(r.passed, start, end)
+	r.d.Correct(earlier.line, earlier.name, draft.Left, "", fmt.Sprintf("it stands again on line %d, and the last counts", again.line.Line))
 }
 
 // usual reports whether a value is the default of a table.

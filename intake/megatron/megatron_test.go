@@ -700,6 +700,21 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
+// TestPassedAgain: of an option that is passed on and stands again the last counts.
+func TestPassedAgain(t *testing.T) {
+	for options, want := range map[string]string{
+		"--use-mcore-models --use-mcore-models":                    "[--use-mcore-models]",
+		"--ckpt-format torch --manual-gc --ckpt-format torch_dist": "[--manual-gc --ckpt-format torch_dist]",
+		"--ckpt-format torch --ckpt-format torch_dist":             "[--ckpt-format torch_dist]",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 "+options)
+		passed, _ := d.Get(draft.Labelled("backend", Kind) + ".extra_args")
+		if got := fmt.Sprint(passed.Value); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestModelByName: the model that ms-swift trains is no option cut short, whether or not it
 // stands beside others of its own.
 func TestModelByName(t *testing.T) {
