@@ -71,6 +71,19 @@ func TestFewOptions(t *testing.T) {
 	}
 }
 
+// TestOneRank: one of them is told as one.
+func TestOneRank(t *testing.T) {
+	const launch = "#!/bin/bash\ntorchrun --nnodes 1 --nproc-per-node 1 pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --micro-batch-size 2 "
+	for options, want := range map[string]string{
+		"--tensor-model-parallel-size 2": "starts 1 rank (1 node × 1 process), and",
+		"--global-batch-size 1":          "1 sequence cannot be split evenly over 1 replica (1 rank: 1 node × 1 process), each",
+	} {
+		if found := spell(Check("run.sh", []byte(launch+options+"\n"), Options{})); !strings.Contains(found, want) {
+			t.Errorf("%s: no %q in %s", options, want, found)
+		}
+	}
+}
+
 // TestOldGPUs: the rules know the catalogue's GPUs before Blackwell by the names that jobs
 // ask Slurm for them, and no later ones.
 func TestOldGPUs(t *testing.T) {

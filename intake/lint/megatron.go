@@ -389,7 +389,7 @@ func (s *script) world(l *launch, a *arguments) {
 		}
 	}
 	if ranks%size != 0 {
-		s.report(WorldSize, at, fmt.Sprintf("The launch starts %d ranks (%s), and one replica takes %d (%s), which does not divide them. Megatron-LM ends with an error.", ranks, what, size, strings.Join(parts, " × ")))
+		s.report(WorldSize, at, fmt.Sprintf("The launch starts %s (%s), and one replica takes %d (%s), which does not divide them. Megatron-LM ends with an error.", units.Count(ranks, "rank"), what, size, strings.Join(parts, " × ")))
 		return
 	}
 	global, g, ok := a.certain("--global-batch-size")
@@ -399,7 +399,7 @@ func (s *script) world(l *launch, a *arguments) {
 	}
 	replicas := ranks / size
 	if int(global)%(int(micro)*replicas) != 0 {
-		s.report(BatchSize, s.place(g), fmt.Sprintf("%d sequences cannot be split evenly: %d ranks (%s) are %d replicas, each of which takes %d at a time, %d together. Megatron-LM ends with an error.", int(global), ranks, what, replicas, int(micro), int(micro)*replicas))
+		s.report(BatchSize, s.place(g), fmt.Sprintf("%s cannot be split evenly over %s (%s: %s), each of which takes %d at a time, %d together. Megatron-LM ends with an error.", units.Count(int(global), "sequence"), units.Count(replicas, "replica"), units.Count(ranks, "rank"), what, int(micro), int(micro)*replicas))
 	}
 }
 
