@@ -165,7 +165,8 @@ func (r *reading) attention() {
 }
 
 // widths gives the MLP the width that Megatron-LM gives it where none is said:
-// four times the layer's, less a third where it is gated (arguments.py).
+// four times the layer's, less a third where it is gated (arguments.py); or the one of a
+// program on top of it.
 func (r *reading) widths() {
 	hidden := r.d.Int("model.hidden_size")
 	if hidden <= 0 || r.has("ffn_hidden_size") {
@@ -174,6 +175,11 @@ func (r *reading) widths() {
 	width := 4 * hidden
 	if r.has("swiglu") {
 		width = width * 2 / 3 / 64 * 64
+	}
+	for _, p := range programs() {
+		if p.Width > 0 && r.words[p.Option] {
+			width = p.Width * hidden
+		}
 	}
 	r.unless("model.ffn_hidden_size", width)
 }

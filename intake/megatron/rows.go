@@ -155,6 +155,7 @@ type program struct {
 	Later  []string          `json:"later"`  // options of its own that are read when all are known
 	Counts map[string]string `json:"counts"` // options of its own that say a number of the cluster, by the argument
 	Apart  map[string]string `json:"apart"`  // options of Megatron-LM that say something else here, which no job says: what
+	Width  int64             `json:"width"`  // of an MLP, gated or not, in widths of the layer, where none is said; 0: as Megatron-LM has it
 	Blocks []string          `json:"blocks"` // letters of a pattern of layers that are other blocks here, each before that of the language
 }
 

@@ -589,6 +589,22 @@ func TestSpelledOtherwise(t *testing.T) {
 	}
 }
 
+// TestYuan: Yuan says its norm by an option of its own, and its MLP is as wide with a gate as
+// without.
+func TestYuan(t *testing.T) {
+	const model = "pretrain_yuan.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --swiglu --num-experts 8 --norm-dtype RMSNorm "
+	for options, want := range map[string]string{
+		"":                    "rmsnorm 128 128",
+		"--lf-conv2d-group 1": "rmsnorm 256 256",
+		"--lf-conv2d-group 1 --ffn-hidden-size 8": "rmsnorm 8 8",
+	} {
+		d := launched(t, model+options)
+		if got := fmt.Sprint(d.Text("model.normalization"), " ", d.Int("model.ffn_hidden_size"), " ", d.Int("model.moe.expert_ffn_hidden_size")); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestBlocks: layers that a fork's own option lays on stages are not said to be refused.
 func TestBlocks(t *testing.T) {
 	const line = "pretrain_yuan.py --num-layers 42 --hidden-size 64 --num-attention-heads 8 --pipeline-model-parallel-size 4 "
