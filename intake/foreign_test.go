@@ -28,6 +28,10 @@ func TestForeign(t *testing.T) {
 		{"mpt.yaml", "max_seq_len: 2048\nglobal_train_batch_size: 256\n", "a configuration of LLM Foundry"},
 		{"rlvr.yaml", "actor_train:\n  strategy_args: {}\n", "a configuration of ROLL"},
 		{"fsdp.yaml", "distributed_type: FSDP\nnum_processes: 8\n", "configurations for DeepSpeed"},
+		{"sft.yaml", "output_dir: o\nper_device_train_batch_size: 1\nfsdp: full_shard auto_wrap\n", "fsdp says that FSDP shards it"},
+		{"sft.yaml", "output_dir: o\nper_device_train_batch_size: 1\nfsdp: ''\n", "the configuration of DeepSpeed, or of accelerate for it"},
+		{"sft.yaml", "model: a/b\ndist_config:\n  name: fsdp2\ncutoff_len: 2048\n", "TorchTitan is what shards as FSDP does"},
+		{"run.sh", "torchrun train.py --fsdp 'full_shard auto_wrap' --output_dir o --bf16 True", "it starts transformers' Trainer with FSDP"},
 		{"run.sh", "composer train/train.py mpt-7b.yaml", "it starts LLM Foundry"},
 		{"x.yaml", "a: [\n", "It is no YAML"},
 		{"x.yaml", "a: &b 1\nc: *b\n", "It is no YAML that ndc reads: line 2: aliases are not read"},
@@ -70,6 +74,10 @@ func TestForeign(t *testing.T) {
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, c.want) {
 			t.Errorf("%s: %q: %v, want %s", c.name, c.content, diags, c.want)
 		}
+	}
+	files := []File{{Name: "sft.yaml", Content: []byte("output_dir: o\nper_device_train_batch_size: 1\n")}, {Name: "fsdp.yaml", Content: []byte("distributed_type: FSDP\nnum_processes: 8\n")}}
+	if _, diags := Import(files, Options{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, "another engine than DeepSpeed") {
+		t.Errorf("of the Trainer under FSDP: %v", diags)
 	}
 	const value = "torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 --wandb-exp-name 'with composer x'"
 	if _, diags := Import([]File{{Name: "run.sh", Content: []byte(value)}}, Options{}); diags.HasErrors() {

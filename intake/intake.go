@@ -356,6 +356,12 @@ func readTrainer(in *intake, f File) error {
 				return errors.New(key + " says that LLaMA-Factory runs it by Megatron-LM, for which ndc does not read it: give the config.json of its model alone, and say batch and layout by hand")
 			}
 		}
+		if engine, ok := n.Object().Find("fsdp"); ok && engine.Value != nil && engine.Value != false && engine.Value != "" {
+			return errors.New("fsdp says that FSDP shards it, for which ndc does not read it: give the config.json of its model alone, and say batch, rate and steps by hand; TorchTitan is what shards as FSDP does")
+		}
+		if slices.ContainsFunc(in.files, func(o File) bool { return strings.HasPrefix(strange(o), "It is a configuration of accelerate") }) {
+			return nil // which is the error
+		}
 		return errors.New("the configuration of DeepSpeed, or of accelerate for it, with which it is started has to be given, too")
 	}
 	in.trained = true
