@@ -435,6 +435,9 @@ func (e *evaluator) substitution(c *syntax.CmdSubst) text {
 	if t, ok := e.printed(c.Stmts); ok {
 		return t
 	}
+	if t, ok := e.written(c.Stmts); ok {
+		return t
+	}
 	e.submitted(c)
 	return unknown(source(c), e.line(c.Pos()))
 }

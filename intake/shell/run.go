@@ -35,6 +35,8 @@ type evaluator struct {
 
 	absent map[string]bool // variables that are taken for empty, as nobody sets them; nil: none is
 
+	output *output // of the function that is followed for what it writes; nil: of none
+
 	frames    []*frame // that return ends
 	returners map[syntax.Node]bool
 }
@@ -159,6 +161,10 @@ func (e *evaluator) binary(c *syntax.BinaryCmd) {
 			e.guardedly(func() { e.stmt(c.Y) })
 		}
 	default:
+		if e.output != nil { // what a program makes of it
+			e.output.unknown = true
+			return
+		}
 		e.stmt(c.X)
 		e.stmt(c.Y)
 	}
@@ -349,7 +355,10 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 		}
 	case valued[name] != "" && (name != "printf" || len(words) > 1 && words[1].String() == "-v"):
 		e.sets(s, name, words[1:])
-	case slices.Contains([]string{"echo", "printf", "[", "test", "true", "false", ":"}, name):
+	case slices.Contains([]string{"[", "test", "true", "false", ":"}, name):
+	case e.output != nil:
+		e.writes(s, name, words[1:])
+	case name == "echo" || name == "printf":
 	default:
 		e.command(words, e.line(c.Pos()))
 		e.scripted(s, name)

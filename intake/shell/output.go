@@ -1,0 +1,64 @@
+package shell
+
+import (
+	"regexp"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// output is what a function writes to its standard output, as far as it is followed.
+type output struct {
+	text    text
+	maybe   int  // conditions of unknown outcome around the call
+	unknown bool // something else is written, too
+}
+
+var echoOption = regexp.MustCompile(`^-[neE]+$`)
+
+// written is what a call of one of the script's functions writes, where that is echo of words
+// and cat of here-documents. It runs in a shell of its own, and starts nothing.
+func (e *evaluator) written(stmts []*syntax.Stmt) (text, bool) {
+	call, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	if len(stmts) > 1 || !ok || len(call.Args) == 0 || len(call.Assigns) > 0 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || e.depth >= maxDepth {
+		return nil, false
+	}
+	f := e.state.functions[call.Args[0].Lit()]
+	if f == nil {
+		return nil, false
+	}
+	script, around, outer, frames, guarded := *e.script, e.output, e.state, e.frames, e.guarded
+	out := &output{maybe: e.maybe}
+	e.state, e.output, e.frames, e.guarded = e.copied(), out, nil, 0
+	e.invoke(f, e.words(call.Args[1:]))
+	problems := e.script.Problems
+	*e.script = script
+	e.script.Problems = problems
+	e.state, e.output, e.frames, e.guarded = outer, around, frames, guarded
+	for len(out.text) > 0 && out.text[len(out.text)-1].b == '\n' {
+		out.text = out.text[:len(out.text)-1]
+	}
+	return out.text.with(func(c *cell) { c.quoted = c.open }), !out.unknown
+}
+
+// writes keeps what a statement writes of the function that is followed.
+func (e *evaluator) writes(s *syntax.Stmt, name string, words []text) {
+	for _, r := range s.Redirs {
+		if r.N == nil || r.N.Value == "1" {
+			switch r.Op {
+			case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.DplOut, syntax.RdrAll, syntax.AppAll:
+				return // elsewhere
+			}
+		}
+	}
+	fed, isFed := e.fed(s)
+	switch {
+	case e.maybe > e.output.maybe:
+		e.output.unknown = true
+	case name == "echo" && (len(words) == 0 || !echoOption.MatchString(words[0].String())):
+		e.output.text = append(append(e.output.text, joined(words)...), cell{b: '\n'})
+	case name == "cat" && len(words) == 0 && isFed:
+		e.output.text = append(e.output.text, fed...)
+	default:
+		e.output.unknown = true
+	}
+}
