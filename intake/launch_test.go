@@ -359,6 +359,26 @@ func TestFlagScale(t *testing.T) {
 	}
 }
 
+// TestHanded: variables that a launcher or a container is told are those of the run.
+func TestHanded(t *testing.T) {
+	const program = "python pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 -x NCCL_ALGO=Ring\n"
+	for launcher, want := range map[string]string{
+		"mpirun -np 8 -x NCCL_DEBUG=INFO -x PATH ":                  "NCCL_DEBUG = \"INFO\"",
+		"docker run -e NCCL_IB_HCA=mlx5_0,mlx5_1 --gpus all img:1 ": "NCCL_IB_HCA = \"mlx5_0,mlx5_1\"",
+		"srun apptainer exec --nv --env=NCCL_DEBUG=WARN /i/m.sif ":  "NCCL_DEBUG = \"WARN\"",
+		"srun ": "",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launcher + program)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		if !strings.Contains(job, want) || strings.Contains(job, "Ring") || strings.Contains(job, "environment") != (want != "") {
+			t.Errorf("%s: no %q in\n%s", launcher, want, r.Job)
+		}
+	}
+}
+
 // TestExperiment: the file with which FlagScale is started says the program, the nodes and what
 // its options name; without it the program is not known.
 func TestExperiment(t *testing.T) {

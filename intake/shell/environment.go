@@ -33,7 +33,7 @@ func (e *evaluator) set(words []text) {
 }
 
 // environment sets the variables that one command alone sees: those in front of it,
-// and those that env, srun or sbatch hand over. What it returns takes them back.
+// and those that env, srun, sbatch, a launcher or a container hands over. What it returns takes them back.
 func (e *evaluator) environment(assigns []*syntax.Assign, words []text) func() {
 	given := handed(words)
 	if len(assigns) == 0 && len(given) == 0 {
@@ -73,6 +73,14 @@ func (e *evaluator) environment(assigns []*syntax.Assign, words []text) func() {
 	}
 }
 
+// handing are the options by which a launcher or a container is told a variable of what it
+// starts (Open MPI 5.0, mpirun(1); Docker 28, docker run; Apptainer 1.4, apptainer exec).
+var handing = map[string][]string{
+	"mpirun": {"-x"}, "mpiexec": {"-x"}, "orterun": {"-x"}, "prterun": {"-x"},
+	"docker": {"-e", "--env"}, "podman": {"-e", "--env"}, "nvidia-docker": {"-e", "--env"},
+	"singularity": {"--env"}, "apptainer": {"--env"},
+}
+
 var assignment = regexp.MustCompile(`^[A-Za-z_]\w*=`)
 
 // handed are the variables that a command hands over to what it starts.
@@ -87,8 +95,12 @@ func handed(words []text) map[string]text {
 	for i, w := range words {
 		s := w.String()
 		switch base := path.Base(s); {
-		case slices.Contains([]string{"env", "srun", "sbatch"}, base):
+		case slices.Contains([]string{"env", "srun", "sbatch"}, base) || handing[base] != nil:
 			command = base
+		case slices.Contains(handing[command], s) && i+1 < len(words):
+			add(words[i+1])
+		case slices.ContainsFunc(handing[command], func(option string) bool { return strings.HasPrefix(s, option+"=") }):
+			add(w[strings.IndexByte(s, '=')+1:])
 		case command == "env" && assignment.MatchString(s):
 			add(w)
 		case command == "env" && !strings.HasPrefix(s, "-") && words[i-1].String() != "-u":
