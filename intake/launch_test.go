@@ -379,6 +379,35 @@ func TestHanded(t *testing.T) {
 	}
 }
 
+// TestApptainer: the image and the mounts of Apptainer are those of the job, and another
+// container is named.
+func TestApptainer(t *testing.T) {
+	const program = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\n"
+	for launcher, want := range map[string]string{
+		"srun singularity exec --nv --bind /data,/a:/b:ro --env A=1 /i/m.sif python ":   "image = \"/i/m.sif\" mounts = [\"/data:/data\", \"/a:/b:ro\"] runtime = \"apptainer\" mount_home = true",
+		"srun apptainer exec -C --pwd=/w --rocm docker://r.io/a/b:1 bash -c 'torchrun ": "image = \"docker://r.io/a/b:1\" workdir = \"/w\" runtime = \"apptainer\"",
+		"srun apptainer exec --pwd /w $SIF python ":                                     "",
+		"docker run --gpus all img:1 python ":                                           "",
+		"singularity exec prep.sif python prepare.py\npython ":                          "none",
+	} {
+		script := launcher + program
+		if strings.Contains(launcher, "'") {
+			script = strings.TrimSpace(script) + "'\n"
+		}
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		job := spaces.ReplaceAllString(strings.ReplaceAll(string(r.Job), "\n", " "), " ")
+		named := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool {
+			return f.Verdict == draft.Unknown && (f.Name == "apptainer" || f.Name == "docker")
+		})
+		if !strings.Contains(job, strings.TrimPrefix(want, "none")) || strings.Contains(job, "container {") != (len(want) > 4) || named != (want == "") {
+			t.Errorf("%s: named is %v, no %q in\n%s", launcher, named, want, r.Job)
+		}
+	}
+}
+
 // TestExperiment: the file with which FlagScale is started says the program, the nodes and what
 // its options name; without it the program is not known.
 func TestExperiment(t *testing.T) {

@@ -64,6 +64,7 @@ var nodeLaunchers = []string{"torchrun", "torch.distributed.run", "torch.distrib
 // starts it says how many processes there are. Each has a GPU, but for those that start
 // processes themselves, of which a node has one.
 func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
+	in.inside(file, s, c)
 	m, words, layered := in.multiplied(file, s, c)
 	if m == nil || slices.ContainsFunc(words, func(w shell.Word) bool { return w.Text == ":" }) { // several programs
 		return
@@ -130,11 +131,7 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 // these start others on all GPUs of a node: the command itself, one that it stands in, or one
 // of the same line. On the way it reads which GPUs DeepSpeed's launcher takes.
 func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *multiplier, words []shell.Word, layered bool) {
-	at := slices.IndexFunc(s.Commands, func(o shell.Command) bool { return len(o.Words) > 0 && &o.Words[0] == &c.Words[0] })
-	for i, o := range s.Commands {
-		if i != at && !(i < at && i+o.Inner >= at) && !(o.Offset == c.Offset && o.File == c.File && i > at) {
-			continue
-		}
+	for _, o := range around(s, c) {
 		end := slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") })
 		if end < 0 { // a module
 			end = max(settings.Program(commandLine(file, o)), 0)
@@ -153,6 +150,17 @@ func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *
 		}
 	}
 	return m, words, layered
+}
+
+// around are a command of a script, those that it stands in, and those of the same line behind it.
+func around(s *shell.Script, c shell.Command) (all []shell.Command) {
+	at := slices.IndexFunc(s.Commands, func(o shell.Command) bool { return len(o.Words) > 0 && &o.Words[0] == &c.Words[0] })
+	for i, o := range s.Commands {
+		if i == at || i < at && i+o.Inner >= at || o.Offset == c.Offset && o.File == c.File && i > at {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // said is the value of the first of some options among words: -N 4, -N4, -N=4; "" where

@@ -1,0 +1,105 @@
+package intake
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/shell"
+)
+
+// apptainerValues are the options of apptainer exec that have a value, and homeless those
+// without the user's home (Apptainer 1.4, apptainer exec).
+var (
+	apptainerValues = []string{"--bind", "-B", "--mount", "--pwd", "--cwd", "--workdir", "-W", "--env", "--env-file", "--home", "-H", "--overlay", "-o", "--app", "--security", "--hostname", "--network", "--network-args", "--dns", "--scratch", "-S", "--add-caps", "--drop-caps", "--apply-cgroups", "--cpus", "--memory", "--fusemount"}
+	homeless        = []string{"--no-home", "--contain", "-c", "--containall", "-C"}
+)
+
+// apptainer keeps the image in which Apptainer, or Singularity, starts a command, and what it
+// mounts; false where a command starts none. A script of ndc's own mounts what ndc mounts by
+// itself, too.
+func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
+	start := slices.IndexFunc(c.Words, func(w shell.Word) bool { return path.Base(w.Text) == "apptainer" || path.Base(w.Text) == "singularity" })
+	if start < 0 || start+2 >= len(c.Words) || c.Words[start+1].Text != "exec" && c.Words[start+1].Text != "run" {
+		return false
+	}
+	open := func(w shell.Word, name, value string) {
+		in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: name, Value: draft.Guarded("", value), Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
+	}
+	unknown := func(text string) bool { return strings.ContainsAny(text, "$`(<") }
+	words := c.Words[start+2:]
+	var mounted []string
+	home, folder := true, ""
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		w := words[0]
+		name, value, joined := strings.Cut(w.Text, "=")
+		words = words[1:]
+		if !joined && slices.Contains(apptainerValues, name) && len(words) > 0 {
+			value, words = words[0].Text, words[1:]
+		}
+		switch {
+		case slices.Contains(homeless, name):
+			home = false
+		case name == "--bind" || name == "-B":
+			for m := range strings.SplitSeq(value, ",") {
+				switch {
+				case unknown(m) && own:
+				case unknown(m):
+					open(w, name, m)
+				case strings.Contains(m, ":"):
+					mounted = append(mounted, m)
+				case m != "":
+					mounted = append(mounted, m+":"+m)
+				}
+			}
+		case (name == "--pwd" || name == "--cwd") && path.IsAbs(value) && !unknown(value):
+			folder = value
+		}
+	}
+	if len(words) == 0 {
+		return false
+	}
+	image, at := words[0], megatron.Place(file, words[0])
+	if image.Open || unknown(image.Text) {
+		open(image, path.Base(c.Words[start].Text), image.Text)
+		return true
+	}
+	in.d.Set(containerImage, image.Text, at)
+	in.d.Set("slurm.container.runtime", "apptainer", at)
+	if home {
+		in.d.Set("slurm.container.mount_home", true, at)
+	}
+	if folder != "" {
+		in.d.Set("slurm.container.workdir", folder, at)
+	}
+	if mounted != nil {
+		in.d.Set("slurm.container.mounts", mounted, at)
+	}
+	return true
+}
+
+// otherContainers are programs that start a command in an image, and that ndc does not write
+// scripts for.
+var otherContainers = []string{"docker", "podman", "shifter", "enroot", "sarus"}
+
+// inside reads the container in which a launch is started by Apptainer, and names another one.
+func (in *intake) inside(file string, s *shell.Script, c shell.Command) {
+	i := slices.IndexFunc(in.files, func(f File) bool { return f.Name == file })
+	own := i >= 0 && generated.Match(in.files[i].Content)
+	for _, o := range around(s, c) {
+		if in.apptainer(file, o, own) {
+			return
+		}
+		for _, w := range o.Words {
+			if strings.HasSuffix(w.Text, ".py") {
+				break
+			}
+			if slices.Contains(otherContainers, path.Base(w.Text)) {
+				in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: path.Base(w.Text), Verdict: draft.Unknown, Why: "it starts the launch in a container: slurm.container.image names its image, for pyxis or Apptainer"})
+				return
+			}
+		}
+	}
+}
