@@ -557,17 +557,19 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 			}
 			continue
 		}
-		program := c.Words[max(settings.Program(commandLine(file, c)), 0):]
-		if err := settings.TrainsOther(commandLine(file, c)); err != nil && read == nil && !in.trained {
+		words := commandLine(file, c)
+		program := c.Words[max(settings.Program(words), 0):]
+		if err := settings.TrainsOther(words); err != nil && read == nil && !in.trained {
 			return err
 		}
+		trained := in.trained || in.heard && read == nil && settings.Accelerated(in.d, file, words)
 		switch word, before, differ := megatron.Differ(program, read); {
-		case read == nil && settings.Launcher(in.d, file, commandLine(file, c), in.trained):
+		case read == nil && settings.Launcher(in.d, file, words, trained):
 			read = program
-			in.loose(settings.Loose(commandLine(file, c)))
+			in.loose(settings.Loose(words))
 			in.processes(file, s, c)
-			settings.Batch(in.d, commandLine(file, c), in.trained)
-		case read != nil && differ && settings.Launcher(draft.New(), file, commandLine(file, c), in.trained):
+			settings.Batch(in.d, words, trained)
+		case read != nil && differ && settings.Launcher(draft.New(), file, words, in.trained):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: before})
 		}
 	}

@@ -408,6 +408,30 @@ func TestApptainer(t *testing.T) {
 	}
 }
 
+// TestAccelerated: the Trainer's options on the command line of accelerate, whose configuration
+// is for DeepSpeed, say batch, rate and steps.
+func TestAccelerated(t *testing.T) {
+	config := File{Name: "zero3.yaml", Content: []byte("distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: bf16\nnum_machines: 2\nnum_processes: 16\n")}
+	const options = " --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --output_dir o --learning_rate 1e-5 --max_steps 100"
+	for program, want := range map[string]string{
+		"sft.py":                " global_batch_size = 128\n steps = 100\n",
+		"run_clm_no_trainer.py": " global_batch_size = var.global_batch_size\n",
+	} {
+		script := File{Name: "run.sh", Content: []byte("accelerate launch --config_file zero3.yaml " + program + options + "\n")}
+		r, diags := Import([]File{script, config}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, want) {
+			t.Errorf("%s: no %q in\n%s", program, want, r.Job)
+		}
+	}
+	script := File{Name: "run.sh", Content: []byte("accelerate launch --config_file zero3.yaml sft.py --use_peft" + options + "\n")}
+	if _, diags := Import([]File{script, config}, Options{}); !diags.HasErrors() {
+		t.Error("adapters are trained")
+	}
+}
+
 // TestExperiment: the file with which FlagScale is started says the program, the nodes and what
 // its options name; without it the program is not known.
 func TestExperiment(t *testing.T) {

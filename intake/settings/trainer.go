@@ -26,8 +26,31 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 	return true
 }
 
-// startsTrainer are the options of such a command; nil for another one.
-func startsTrainer(words []Word) []Option {
+// Accelerated is Trainer of a command of accelerate, whose own configuration says that
+// DeepSpeed runs it: the program then has the Trainer's options of its batch. Those without the
+// Trainer say so by their names (transformers 5.8.0, examples/pytorch).
+func Accelerated(d *draft.Draft, file string, words []Word) bool {
+	options := accelerated(words)
+	if options == nil {
+		return false
+	}
+	fill(d, file, nil, options)
+	return true
+}
+
+func accelerated(words []Word) []Option {
+	if script := Program(words); AccelerateLaunch(words) < 0 || script < 0 || strings.HasSuffix(words[script].Text, "_no_trainer.py") {
+		return nil
+	}
+	return optionsWith(words, "per_device_train_batch_size")
+}
+
+// startsTrainer are the options of a command with --deepspeed FILE; nil for another one.
+func startsTrainer(words []Word) []Option { return optionsWith(words, "deepspeed") }
+
+// optionsWith are the options of a command's program, where that has the one that every Trainer
+// has, and another one.
+func optionsWith(words []Word, another string) []Option {
 	script := Program(words)
 	if script < 0 {
 		return nil
@@ -36,7 +59,7 @@ func startsTrainer(words []Word) []Option {
 	has := func(path string) bool {
 		return slices.ContainsFunc(options, func(o Option) bool { return o.key.path == path && o.key.Value != true })
 	}
-	if !has("deepspeed") || !has("output_dir") {
+	if !has(another) || !has("output_dir") {
 		return nil
 	}
 	return options
@@ -44,7 +67,9 @@ func startsTrainer(words []Word) []Option {
 
 // TrainsOther is an error where a command starts the Trainer for something else than all
 // weights on text.
-func TrainsOther(words []Word) error { return other(nil, startsTrainer(words)) }
+func TrainsOther(words []Word) error {
+	return other(nil, append(startsTrainer(words), accelerated(words)...))
+}
 
 // other is an error where the options of a file, before which those of the command line
 // count, train something else than all weights on text.
