@@ -438,6 +438,9 @@ func (e *evaluator) substitution(c *syntax.CmdSubst) text {
 	if t, ok := e.written(c.Stmts); ok {
 		return t
 	}
+	if t, ok := e.readBack(c.Stmts); ok {
+		return t
+	}
 	e.submitted(c)
 	return unknown(source(c), e.line(c.Pos()))
 }

@@ -2,6 +2,8 @@ package shell
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -61,4 +63,31 @@ func (e *evaluator) writes(s *syntax.Stmt, name string, words []text) {
 	default:
 		e.output.unknown = true
 	}
+}
+
+// readBack is what cat prints of a file that the script has written, where all of that is known.
+func (e *evaluator) readBack(stmts []*syntax.Stmt) (text, bool) {
+	call, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	if len(stmts) > 1 || !ok || len(call.Args) != 2 || len(call.Assigns) > 0 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || call.Args[0].Lit() != "cat" || e.state.functions["cat"] != nil {
+		return nil, false
+	}
+	name := e.word(call.Args[1]).String()
+	for _, d := range slices.Backward(e.script.Documents) {
+		if d.Path.Text != name {
+			continue
+		}
+		content := strings.TrimRight(d.Content, "\n")
+		if d.Behind || d.Unsure || strings.ContainsAny(content, "$`") {
+			return nil, false
+		}
+		var t text
+		for i, line := range strings.Split(content, "\n") {
+			if i > 0 {
+				t = append(t, known("\n", d.Line+i)...)
+			}
+			t = append(t, known(line, d.Line+i)...)
+		}
+		return t, true
+	}
+	return nil, false
 }

@@ -198,7 +198,8 @@ func join(name string, before variable, values []variable, always bool) variable
 		out.text = computed("${"+name+"}", 0)
 		return out
 	}
-	if values[0].isList || before.isList {
+	some := func(is func(variable) bool) bool { return slices.ContainsFunc(values, is) }
+	if before.isList || some(func(v variable) bool { return v.isList }) && !some(func(v variable) bool { return !v.isList && v.text != nil }) {
 		out.isList, out.list = true, slices.Clone(before.list)
 		for _, v := range values {
 			rest := v.list
