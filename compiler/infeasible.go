@@ -259,10 +259,11 @@ func chosen(o *search.Outcome, shortest bool) *search.Candidate {
 
 // outcome is what a search of a changed job finds, nil where the target refuses that.
 func outcome(ctx context.Context, j *job.Job, t *target.Target) *search.Outcome {
-	if t.Refuses != nil && t.Refuses(j) || Check(j, t).HasErrors() {
+	able, diags := t.Again(j)
+	if diags.HasErrors() || Check(j, able).HasErrors() {
 		return nil
 	}
-	o, err := search.Seek(ctx, j, t)
+	o, err := search.Seek(ctx, j, predicted(j, able))
 	if err != nil {
 		return nil
 	}

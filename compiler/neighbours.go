@@ -8,8 +8,6 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -27,9 +25,8 @@ var movedWith = map[string][]string{
 
 // Neighbours moves every axis of a plan's layout by one step, all other axes but
 // those that follow staying where they are, and says what becomes of step and
-// memory, or what stops it. What the framework offers may depend on what is asked for, so
-// that targets is asked anew for each. The only error is that of a context which ends first.
-func (d *Detail) Neighbours(ctx context.Context, targets func(*job.Job) (*target.Target, diag.List)) ([]plan.Neighbour, error) {
+// memory, or what stops it. The only error is that of a context which ends first.
+func (d *Detail) Neighbours(ctx context.Context) ([]plan.Neighbour, error) {
 	var list []plan.Neighbour
 	for i := range option.Axes {
 		a := &option.Axes[i]
@@ -37,7 +34,7 @@ func (d *Detail) Neighbours(ctx context.Context, targets func(*job.Job) (*target
 			continue
 		}
 		for _, moved := range moves(a, &d.plan.Layout) {
-			n, err := d.neighbour(ctx, targets, a, moved)
+			n, err := d.neighbour(ctx, a, moved)
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +84,7 @@ func moves(a *option.Axis, l *plan.Layout) (list []*plan.Layout) {
 
 // neighbour plans the job with a moved axis; nil where that is no value of the
 // language.
-func (d *Detail) neighbour(ctx context.Context, targets func(*job.Job) (*target.Target, diag.List), a *option.Axis, moved *plan.Layout) (*plan.Neighbour, error) {
+func (d *Detail) neighbour(ctx context.Context, a *option.Axis, moved *plan.Layout) (*plan.Neighbour, error) {
 	held := *d.job
 	held.Constraints.Layout = job.LayoutConstraints{}
 	c := &held.Constraints.Layout
@@ -99,7 +96,7 @@ func (d *Detail) neighbour(ctx context.Context, targets func(*job.Job) (*target.
 		other.Pin(c, moved)
 	}
 	n := &plan.Neighbour{Axis: a.Name, From: a.Text(&d.plan.Layout), To: a.Text(moved), Layout: *moved}
-	t, diags := targets(&held)
+	t, diags := d.target.Again(&held)
 	if diags.HasErrors() {
 		n.Why = Unplanned(&held, diags).Infeasible.Reasons[0].Summary
 		return n, nil

@@ -234,8 +234,12 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 	}
 	var better []string
 	try := func(changed *job.Job, what string) {
+		able, diags := t.Again(changed)
+		if diags.HasErrors() {
+			return
+		}
 		most := perSequence(j, best.Cost()) * (1 - worthSaving) / perSequence(changed, 1)
-		if b, err := search.Below(ctx, changed, t, most); err == nil && b != nil {
+		if b, err := search.Below(ctx, changed, predicted(changed, able), most); err == nil && b != nil {
 			saved := 1 - perSequence(changed, float64(b.Result.StepSeconds))/perSequence(j, float64(best.Result.StepSeconds))
 			better = append(better, fmt.Sprintf("%s takes %.0f %% less (%s s a step)", what, 100*saved, units.Significant(float64(b.Result.StepSeconds), 3)))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
@@ -147,14 +148,14 @@ func TestEnoughNodes(t *testing.T) {
 		small := &target.Target{Backend: "test", Version: "1", Runtime: r, ZeroStages: []int{1}, Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}}},
 			DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}, Schedules: []plan.Schedule{plan.Schedule1F1B},
 			Rules: []target.Rule{{ID: "never", Mesh: true, Breaks: func(*target.Facts) bool { return c.illegal }}},
-			Refuses: func(j *job.Job) bool {
-				asked = append(asked, j.Cluster.Nodes)
-				return false
-			},
 			Resolve: func(_ *job.Job, _ *plan.Layout, x *plan.Execution) {
 				*x = plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1, CUDAGraphs: "none", ZeroHPZPartition: 1}
 			},
 			PaddedVocab: func(m *job.Model, _ int) int { return m.VocabSize }}
+		small.For = func(j *job.Job) (*target.Target, diag.List) {
+			asked = append(asked, j.Cluster.Nodes)
+			return small, nil
+		}
 		o := outcome(context.Background(), j, small)
 		asked = nil
 		n, best := enoughNodes(context.Background(), j, small, o)

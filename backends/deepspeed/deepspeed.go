@@ -74,7 +74,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 
 		Rules:       rules(r, family),
 		Resolve:     options.Resolver(),
-		Refuses:     options.Refuses,
+		For:         Backend{}.Target,
 		Variants:    options.Variants(),
 		Offers:      options.Offers(j),
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },

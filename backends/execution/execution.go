@@ -156,12 +156,6 @@ func (t *Table[E]) Check(j *job.Job, refuse func(argument, why string)) {
 	}
 }
 
-// Refuses reports whether Check refuses anything.
-func (t *Table[E]) Refuses(j *job.Job) (refused bool) {
-	t.Check(j, func(string, string) { refused = true })
-	return refused
-}
-
 func (t *Table[E]) lists(name string) bool {
 	return slices.ContainsFunc(t.Rows, func(r Row[E]) bool { return r.Option == name })
 }

@@ -50,7 +50,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
 		Resolve:              options.Resolver(),
-		Refuses:              options.Refuses,
+		For:                  Backend{}.Target,
 		Variants:             options.Variants(),
 		Offers:               options.Offers(j),
 		PaddedVocab:          paddedVocab,

@@ -64,7 +64,7 @@ func (v *version) target(j *job.Job, f *family) *target.Target {
 		Alternatives:         alternatives(v, f),
 		Rules:                slices.Concat(commonRules, options.Conflicts(), v.rules, f.rules),
 		Resolve:              options.Resolver(),
-		Refuses:              options.Refuses,
+		For:                  Backend{}.Target,
 		PaddedVocab:          vocabulary,
 		Variants:             options.Variants(),
 		Offers:               options.Offers(j),

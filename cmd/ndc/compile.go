@@ -166,9 +166,6 @@ func targetOf(j *job.Job) (*job.Job, *target.Target, diag.List) {
 	return able, t, diags
 }
 
-// targetsOf is what the backend of a job that nothing is left out of can do for it.
-func targetsOf(j *job.Job) (*target.Target, diag.List) { return find(j).Target(j) }
-
 // compile takes a job, the requested one or that with its size settled, through
 // the stages that this program is made of: the backend's target, the plan, the
 // files, the policies. What the language already warned of joins the plan's

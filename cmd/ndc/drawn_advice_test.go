@@ -139,7 +139,7 @@ func seedsOf(name string, given ...int64) (seeds []int64, drawn bool) {
 // them fit does, with the step and the memory that are told, and what is told of the nearest layout is true of it.
 // Each of the seeds found a fault; NDC_ADVICE_SEED and NDC_ADVICE_JOBS draw others.
 func TestDrawnAdvice(t *testing.T) {
-	seeds, drawn := seedsOf("NDC_ADVICE", 24, 51, 65, 66, 92, 1392, 4018)
+	seeds, drawn := seedsOf("NDC_ADVICE", 24, 51, 65, 66, 92, 1392, 4018, 4032)
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

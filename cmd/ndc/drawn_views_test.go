@@ -100,7 +100,7 @@ func judgePins(t *testing.T, src string, c *compiled) {
 // judgeNeighbours: of the layout of a neighbour an alternative may have other options, by which it is
 // faster, but by so little that the rule of choice passes them over.
 func judgeNeighbours(t *testing.T, c *compiled) {
-	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context(), targetsOf)
+	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

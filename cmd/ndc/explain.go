@@ -193,7 +193,7 @@ func (x *explainer) document(t *terminal, c *compiled, asked []string) (*explain
 		case "time":
 			d.Sections = append(d.Sections, explain.Time(p, detail.TimeTerms()))
 		case "layout":
-			neighbours, err := detail.Neighbours(signals.context(), targetsOf)
+			neighbours, err := detail.Neighbours(signals.context())
 			if err != nil {
 				signals.wait()
 			}

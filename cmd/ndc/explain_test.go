@@ -116,7 +116,7 @@ func TestNeighbours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := compiler.NewDetail(j, to, p).Neighbours(context.Background(), targetsOf)
+	list, err := compiler.NewDetail(j, to, p).Neighbours(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func pageOf(list []*compiled) []byte {
 // layout's neighbours are.
 func (c *compiled) explanations() []explain.Section {
 	p, d := c.plan, compiler.NewDetail(c.job, c.target, c.plan)
-	neighbours, err := d.Neighbours(signals.context(), targetsOf)
+	neighbours, err := d.Neighbours(signals.context())
 	if err != nil {
 		signals.wait()
 	}

@@ -115,7 +115,10 @@ func (w *worker) gains(from, than *Candidate, value option.Setting) bool {
 	w.execution = from.Execution
 	value.Set(&w.execution)
 	value.Pin(&w.options.trial.Execution)
-	if value.Is(&from.Execution) || w.target.Refuses != nil && w.target.Refuses(&w.options.trial) {
+	if value.Is(&from.Execution) {
+		return false
+	}
+	if _, diags := w.target.Again(&w.options.trial); diags.HasErrors() {
 		return false
 	}
 	return !w.breaksRule() && w.evaluate() == feasible && w.current.broken == "" && w.current.cost() < than.cost()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -86,7 +87,12 @@ func TestRefusedGain(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		j, to := smallJob(false, 1), smallTarget()
 		to.Offers = []target.Offer{{Option: "gradient_dtype", Values: []string{"bf16"}}}
-		to.Refuses = func(j *job.Job) bool { return refused && j.Execution.GradientDType.Value == "bf16" }
+		to.For = func(j *job.Job) (_ *target.Target, diags diag.List) {
+			if refused && j.Execution.GradientDType.Value == "bf16" {
+				diags.Error("refused", diag.Range{}, "refused", "refused")
+			}
+			return to, diags
+		}
 		told := slices.ContainsFunc(searched(j, to).Choice.Among, func(c Contender) bool { return c.Execution.GradientDType == "bf16" })
 		if told == refused {
 			t.Errorf("bf16 gradients are refused: %v, told: %v", refused, told)

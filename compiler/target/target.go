@@ -46,9 +46,9 @@ type Target struct {
 	// recommended for this version, GPU and layout. It must not allocate.
 	Resolve func(j *job.Job, l *plan.Layout, x *plan.Execution)
 
-	// Refuses reports whether a job asks for an option of execution that this
-	// version lacks, or that it cannot do beside the rest of the job. May be nil.
-	Refuses func(j *job.Job) bool
+	// For is what this version can do for another job, or the errors that say what it refuses
+	// of that: what it offers depends on what is asked for. Nil: the same for every job.
+	For func(j *job.Job) (*Target, diag.List)
 
 	// Variants lists further execution options worth trying for fit, such as
 	// offload, as changes to a resolved Execution; the search tries them alone
@@ -72,6 +72,14 @@ type Target struct {
 func (t *Target) Resolved(j *job.Job, l *plan.Layout) (x plan.Execution) {
 	t.Resolve(j, l, &x)
 	return x
+}
+
+// Again is what the version can do for another job.
+func (t *Target) Again(j *job.Job) (*Target, diag.List) {
+	if t.For == nil {
+		return t, nil
+	}
+	return t.For(j)
 }
 
 // RecomputeOption is one recompute choice of a framework.
