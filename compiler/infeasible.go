@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -208,7 +209,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 		return &changed
 	}
 	if c := o.Exposed; c != nil {
-		list = append(list, fix(exposedChange(j, c)+alongside(j, c), c))
+		list = append(list, fix(ctx, with(exposing(c)), t, c, false, func(*search.Candidate) string { return exposedChange(j, c) }))
 	}
 	all := changes(j, o)
 	for i := range all {
@@ -223,7 +224,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 		}
 		if b != nil {
 			changed := with(apply)
-			list = append(list, fix(c.describe(changed, b)+alongside(changed, b), b))
+			list = append(list, fix(ctx, changed, t, b, c.timed, func(b *search.Candidate) string { return c.describe(changed, b) }))
 		}
 	}
 	switch binds(o) {
@@ -270,24 +271,49 @@ func outcome(ctx context.Context, j *job.Job, t *target.Target) *search.Outcome 
 	return o
 }
 
-func fix(change string, b *search.Candidate) plan.Fix {
-	return plan.Fix{Change: change, StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes}
+// fix tells of a change with the best layout of the changed job, and names what the search
+// offloads beside it, because no layout fits without, but for options that the change tells of.
+// Who asks for that may get another layout than the search found: one that needs no offload, but
+// exposes too much communication without.
+func fix(ctx context.Context, changed *job.Job, t *target.Target, best *search.Candidate, shortest bool, describe func(best *search.Candidate) string, told ...string) plan.Fix {
+	var with []string
+	for {
+		also := offloads(changed, best, told)
+		if also == nil {
+			break
+		}
+		changed, with = offloading(changed, also), append(with, also...)
+		if b := fits(ctx, changed, t, shortest); b != nil {
+			best = b
+		}
+	}
+	text := describe(best)
+	if with != nil {
+		text += " with execution." + strings.Join(with, " and execution.")
+	}
+	return plan.Fix{Change: text, StepSeconds: best.Result.StepSeconds, PeakDeviceBytes: best.Result.PeakDeviceBytes}
 }
 
-// alongside names what the search offloads beside a change, because no layout
-// fits without, but for options that the change tells of.
-func alongside(j *job.Job, c *search.Candidate, told ...string) string {
-	var also []string
+// offloads lists what a layout offloads that its job does not ask for, but for some options.
+func offloads(j *job.Job, c *search.Candidate, told []string) (names []string) {
 	for i := range option.Options {
 		o := &option.Options[i]
 		if used, is := o.Value(&c.Execution).(*bool); is && *used && o.IsOffload() && !slices.Contains(told, o.Name) && !j.Constraints.MayBe(o.Name, "true") && !o.Choice(&j.Execution).(*job.Optional[bool]).Value {
-			also = append(also, "execution."+o.Name)
+			names = append(names, o.Name)
 		}
 	}
-	if also == nil {
-		return ""
+	return names
+}
+
+// offloading is a job that asks for some offload.
+func offloading(j *job.Job, names []string) *job.Job {
+	asks := *j
+	asks.Sources = maps.Clone(j.Sources)
+	for _, name := range names {
+		*option.FindOption(name).Choice(&asks.Execution).(*job.Optional[bool]) = job.Some(true)
+		asks.Sources["execution."+name] = job.Source{Origin: job.FromSpec}
 	}
-	return " with " + strings.Join(also, " and ")
+	return &asks
 }
 
 // binds names the constraint that the nearest layout fails, "" if none is legal.

@@ -100,12 +100,17 @@ func nodesSetting(j *job.Job, nodes int) string {
 	return setting
 }
 
+// nodesFix tells of another number of nodes.
+func nodesFix(ctx context.Context, j *job.Job, t *target.Target, nodes int, best *search.Candidate) plan.Fix {
+	return fix(ctx, withNodes(j, nodes), t, best, false, func(*search.Candidate) string { return nodesChange(j, nodes) })
+}
+
 // fewerNodes finds fewer nodes on which the job fits, where theirs do not divide
 // the batch.
 func fewerNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	for _, n := range fewer(j) {
 		if b := fits(ctx, withNodes(j, n), t, false); b != nil {
-			return []plan.Fix{fix(nodesChange(j, n)+alongside(j, b), b)}
+			return []plan.Fix{nodesFix(ctx, j, t, n, b)}
 		}
 	}
 	return nil
@@ -128,7 +133,7 @@ func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 				between = between[:middle]
 			}
 		}
-		return []plan.Fix{fix(nodesChange(j, n)+alongside(j, best), best)}
+		return []plan.Fix{nodesFix(ctx, j, t, n, best)}
 	}
 	return nil
 }
@@ -139,7 +144,7 @@ func moreNodes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outc
 	if best == nil {
 		return nil
 	}
-	return []plan.Fix{fix(nodesChange(j, n)+alongside(j, best), best)}
+	return []plan.Fix{nodesFix(ctx, j, t, n, best)}
 }
 
 // enoughNodes finds how many nodes it takes, and the best layout there, nil for none: it doubles

@@ -57,8 +57,17 @@ func limitChanges(j *job.Job, only diag.ID) []change {
 
 // exposedChange admits the share of exposed communication that a layout has.
 func exposedChange(j *job.Job, c *search.Candidate) string {
-	share := float64(c.Result.ExposedCommunicationSeconds / c.Result.StepSeconds)
-	return fmt.Sprintf("constraints.max_exposed_communication = \"%s%%\" (now %s)", atLeast(100*share), j.Constraints.MaxExposedCommunication.Value)
+	return fmt.Sprintf("constraints.max_exposed_communication = \"%s%%\" (now %s)", atLeast(100*exposedShare(c)), j.Constraints.MaxExposedCommunication.Value)
+}
+
+// exposing admits as much exposed communication as a layout has.
+func exposing(c *search.Candidate) func(j *job.Job) {
+	return func(j *job.Job) { j.Constraints.MaxExposedCommunication = job.Some(units.Share(exposedShare(c))) }
+}
+
+// exposedShare is the share of exposed communication of a layout, as a search compares it.
+func exposedShare(c *search.Candidate) float64 {
+	return float64(c.Result.ExposedCommunicationSeconds / c.Result.StepSeconds)
 }
 
 // atLeast writes a number in four digits that is not below it.
@@ -179,18 +188,25 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 		case one.exposed && !timed:
 			if o := outcome(ctx, with(others), t); o != nil && o.Exposed != nil {
 				best = o.Exposed
+				all[i].apply = exposing(best)
 			}
 		}
 	}
 	changed := with(all)
-	var texts, told []string
+	var told []string
 	for i := range all {
-		texts, told = append(texts, all[i].describe(changed, best)), append(told, all[i].option)
+		told = append(told, all[i].option)
 	}
-	if nodes != j.Cluster.Nodes {
-		texts = append(texts, nodesChange(j, nodes))
-	}
-	return []plan.Fix{fix(strings.Join(texts, " and ")+alongside(changed, best, told...), best)}
+	return []plan.Fix{fix(ctx, changed, t, best, timed, func(best *search.Candidate) string {
+		var texts []string
+		for i := range all {
+			texts = append(texts, all[i].describe(changed, best))
+		}
+		if nodes != j.Cluster.Nodes {
+			texts = append(texts, nodesChange(j, nodes))
+		}
+		return strings.Join(texts, " and ")
+	}, told...)}
 }
 
 // allChanges gives up everything that the job asks for, piece by piece, the cheapest first.

@@ -150,6 +150,25 @@ func TestDrawnAdvice(t *testing.T) {
 	}
 }
 
+// TestAdviceOfOffload: a job that asks for the offload which advice names beside a change may run layouts
+// that fit without, and expose too much communication then.
+func TestAdviceOfOffload(t *testing.T) {
+	src := fmt.Sprintf(listJob, "dgx_h100", 3, "llama2_13b", 32, "", `memory_headroom = "60%"
+    max_exposed_communication = "0.5%"
+    nvlink_only = ["pipeline_parallel"]
+    layout {
+      tensor_parallel   = 1
+      context_parallel  = [2, 4]
+      pipeline_parallel = 6
+      virtual_pipeline  = 1
+      micro_batch_size  = 2
+      recompute         = "selective"
+    }`, "megatron", "core_v0.19.2")
+	if !judgeAdvice(t, src) {
+		t.Error("no advice")
+	}
+}
+
 // limitOf is the argument of a limit on time, cost or communication that a reason tells of.
 var limitOf = map[string]string{
 	string(search.IDTrainingTime): "max_training_time", string(search.IDGPUHours): "max_gpu_hours", string(search.IDCost): "max_cost",
