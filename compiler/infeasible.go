@@ -328,7 +328,11 @@ func binds(o *search.Outcome) diag.ID {
 // free, then execution options, then what is kept free of memory, then all of the layout.
 func changes(j *job.Job, o *search.Outcome) []change {
 	if id := binds(o); id != "" && id != search.IDMemory && id != search.IDHostMemory {
-		return append(limitChanges(j, id), freeLayout(j)...)
+		list := append(limitChanges(j, id), freeLayout(j)...)
+		if offloads(j, &o.Nearest[0], nil) != nil { // for want of memory
+			list = append(list, roomChanges(j)...)
+		}
+		return list
 	}
 	var list []change
 	axes := narrowed(j)

@@ -21,7 +21,7 @@ import (
 // tells of the same nearest layouts; the cramped ones have little memory, the limited ones limits of every kind. Each of the seeds
 // found a fault; NDC_SEARCH_SEED and NDC_SEARCH_JOBS draw others.
 func TestRandomJobs(t *testing.T) {
-	plain, cramped, limited := []int64{47, 78, 88, 105}, []int64{96}, []int64{7042}
+	plain, cramped, limited := []int64{47, 78, 88, 105}, []int64{96, 211}, []int64{171, 7042}
 	if first, err := strconv.ParseInt(os.Getenv("NDC_SEARCH_SEED"), 10, 64); err == nil {
 		plain, cramped, limited = nil, nil, nil
 		for n, _ := strconv.ParseInt(os.Getenv("NDC_SEARCH_JOBS"), 10, 64); n > 0; n-- {

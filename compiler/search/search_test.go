@@ -243,6 +243,9 @@ func (w *worker) fitBare(sets []variantSet) verdict {
 		if next == outOfMemory {
 			continue
 		}
+		if next == overLimit && !w.idle(&w.current.Execution) {
+			w.searcher.nearest.add(&w.current)
+		}
 		enough = append(enough, set.bits)
 		if next > v || next == v && w.improves(&best) {
 			best, v = w.current, next

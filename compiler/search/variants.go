@@ -94,8 +94,11 @@ func (w *worker) tryVariants() verdict {
 		}
 		next := w.evaluate()
 		w.stateTooLarge = w.stateTooLarge && w.current.Result.StateBytes > w.limits.usable
-		if next == outOfMemory {
+		switch next {
+		case outOfMemory:
 			continue
+		case overLimit:
+			w.miss(&w.current)
 		}
 		suffices := w.current.Result.NeededBytes > 0
 		if !suffices { // a floor told that it exposes too much

@@ -346,8 +346,8 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	return v
 }
 
-// miss keeps the current layout with some options where it misses a limit. It is told of as it is
-// without variants, which may not suit the user.
+// miss keeps the current layout with some options where it misses a limit. What memory is short of
+// is told of as it is without variants, which may not suit the user.
 func (w *worker) miss(c *Candidate) {
 	known := c.broken != IDExposed || c.Result.StepSeconds > 0 // else nobody asks for it
 	if c.broken != "" && known && !w.idle(&c.Execution) {
