@@ -180,6 +180,10 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 			all, best = fewer, b
 		}
 	}
+	if timed && !slices.ContainsFunc(all, func(c change) bool { return c.timed }) { // no limit on the step is left to tell
+		timed = false
+		best = fits(ctx, with(all), t, false)
+	}
 	for i := range all {
 		one, others := all[i], slices.Delete(slices.Clone(all), i, i+1)
 		switch {

@@ -150,10 +150,11 @@ func TestDrawnAdvice(t *testing.T) {
 	}
 }
 
-// TestAdviceOfOffload: a job that asks for the offload which advice names beside a change may run layouts
-// that fit without, and expose too much communication then.
-func TestAdviceOfOffload(t *testing.T) {
-	src := fmt.Sprintf(listJob, "dgx_h100", 3, "llama2_13b", 32, "", `memory_headroom = "60%"
+// TestToldAdvice: jobs of which advice told another layout than the changed job takes.
+func TestToldAdvice(t *testing.T) {
+	for name, src := range map[string]string{
+		// what asks for the offload that is told may run layouts that fit without, and expose too much then
+		"offload": fmt.Sprintf(listJob, "dgx_h100", 3, "llama2_13b", 32, "", `memory_headroom = "60%"
     max_exposed_communication = "0.5%"
     nvlink_only = ["pipeline_parallel"]
     layout {
@@ -163,9 +164,26 @@ func TestAdviceOfOffload(t *testing.T) {
       virtual_pipeline  = 1
       micro_batch_size  = 2
       recompute         = "selective"
-    }`, "megatron", "core_v0.19.2")
-	if !judgeAdvice(t, src) {
-		t.Error("no advice")
+    }`, "megatron", "core_v0.19.2"),
+		// of several changes that are tried together the limit on time turns out to be none
+		"time": fmt.Sprintf(strings.Replace(listJob, "nodes = %d", "nodes = %d\n  host_memory = \"16GiB\"", 1), "dgx_h100", 1, "llama3_8b", 16, "", `max_gpu_hours = 25
+    max_exposed_communication = "0.5%"
+    layout {
+      tensor_parallel   = 2
+      context_parallel  = [2, 4]
+      pipeline_parallel = 2
+      virtual_pipeline  = [2, 4]
+      zero_stage        = 1
+      micro_batch_size  = 4
+      recompute_method  = "block"
+    }`, "megatron", "core_v0.17.1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !judgeAdvice(t, src) {
+				t.Error("no advice")
+			}
+		})
 	}
 }
 
