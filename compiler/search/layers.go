@@ -34,10 +34,13 @@ func (w *worker) choose(r *layout.Recompute) (last verdict, dominates bool) {
 	switch {
 	case last == feasible && w.limits.fastest:
 		fewest := w.fewest(r, r.Most, func(v *visited) bool { return v.runs() && !v.needsVariant })
+		varied := fewest // from which number on it runs with a variant
 		if fewest > r.Layers && len(w.variants) > 0 {
-			w.changes(r, w.fewest(r, fewest, (*visited).runs), fewest)
+			varied = w.fewest(r, fewest, (*visited).runs)
+			w.changes(r, varied, fewest)
 		}
 		dominates = w.further(r, fewest)
+		w.spare(r, varied, fewest)
 	case last == overLimit, last == feasible && !w.limits.fastest && len(w.variants) > 0 && w.at(r, r.Layers).variant():
 		// It takes too long for the least memory, or fewer need less for the variant that they need.
 		w.changes(r, w.fewest(r, r.Most, (*visited).runs), r.Most)
@@ -188,6 +191,17 @@ func (w *worker) further(r *layout.Recompute, fewest int) (dominates bool) {
 			return dominates
 		}
 		w.at(r, n+1)
+	}
+}
+
+// spare looks at numbers of layers between two, which run with a variant as the first does: as far
+// as they may be tied with the fastest, and leave more memory to spare.
+func (w *worker) spare(r *layout.Recompute, low, high int) {
+	was := w.dominated
+	defer func() { w.dominated = was }()
+	w.dominated = true
+	for n := low + 1; n < high && !w.beaten(r, n); n++ {
+		w.at(r, n)
 	}
 }
 
