@@ -126,11 +126,15 @@ func inputFiles(w *lang.Workspace, j *job.Job, folder string) []plan.InputFile {
 		if err != nil { // one is relative, the other is not
 			rel = name
 		}
-		list = append(list, plan.InputFile{Path: filepath.ToSlash(rel), SHA256: output.Hash(w.Files[name])})
+		list = append(list, plan.InputFile{Path: filepath.ToSlash(rel), SHA256: output.Hash(unixLines(w.Files[name]))})
 	}
 	slices.SortFunc(list, func(a, b plan.InputFile) int { return cmp.Compare(a.Path, b.Path) })
 	return list
 }
+
+// unixLines is a text with the ends of lines of Unix. A checkout with those of Windows
+// says the same (lang, compiler/calibration), so that nothing is stale because of it.
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // locked is the lock as a build leaves it: with the choices of its plans, and
 // without those of jobs, backends and sites that are gone. Of FILE alone, jobs of other

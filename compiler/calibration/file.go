@@ -183,7 +183,7 @@ func Read(name string, text []byte, model *job.Model, gpu ...string) (*job.Calib
 		return nil, err
 	}
 	trained, ran := f.turn(model)
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))) // as git writes it on Windows, it is the same
 	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance, Trained: trained, Ran: ran}
 	if len(f.Covariance) != len(f.Terms) {
 		return nil, fmt.Errorf("it has %d terms and a covariance of %d rows", len(f.Terms), len(f.Covariance))

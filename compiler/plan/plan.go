@@ -70,7 +70,7 @@ type Input struct {
 // InputFile is a file of the user that was read for a job.
 type InputFile struct {
 	Path   string // with slashes, relative to the folder of the job
-	SHA256 string
+	SHA256 string // of its text with the ends of lines of Unix
 }
 
 // Axis is one dimension of a device mesh.
