@@ -440,6 +440,12 @@ func (f inside) ReadDir(name string) ([]fs.DirEntry, error) {
 // Called is a module block: the folder in which it stands, and its label.
 type Called struct{ Folder, Name string }
 
+// Defines reports whether the files define what jobs of others take from them as a module:
+// models, clusters, sites, outputs and the like.
+func (w *Workspace) Defines() bool {
+	return w.loader != nil && w.loader.root != nil && len(w.loader.root.order) > 0
+}
+
 // Modules tells in which folders the modules were found that the jobs call, and that
 // those call, as far as the files could be read.
 func (w *Workspace) Modules() map[Called]string {

@@ -72,11 +72,13 @@ type editing struct{ flags inputFlags }
 func (e editing) Load(fsys fs.FS, name string) (*lang.Workspace, diag.List) {
 	f := inputFlags{variables: slices.DeleteFunc(slices.Clone(e.flags.variables), func(a lang.VariableArg) bool { return !lang.Declares(fsys, name, a.Name) })}
 	w, diags := loadFrom(fsys, name, &f)
+	diags = forModule(w, diags)
 	f.sites = slices.DeleteFunc(slices.Clone(e.flags.sites), func(site string) bool { return !w.HasSite(site) })
 	if len(f.sites) == 0 {
 		return w, diags
 	}
-	return loadFrom(fsys, name, &f)
+	w, diags = loadFrom(fsys, name, &f)
+	return w, forModule(w, diags)
 }
 
 // Check implements lsp.Program.

@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/caution"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -49,18 +50,37 @@ func checkSettled(j *job.Job) diag.List {
 	return diags
 }
 
+// forModule takes back that a folder has no job, where it is one of definitions: what
+// others call as a module is checked by itself, too.
+func forModule(w *lang.Workspace, diags diag.List) diag.List {
+	if !w.Defines() {
+		return diags
+	}
+	return slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.ID == lang.NoJob })
+}
+
+// valid loads FILE or DIR and checks its jobs.
+func valid(argument string, f *inputFlags) (*lang.Workspace, diag.List) {
+	w, diags := load(argument, f)
+	if f.job == "" && f.backend == "" {
+		diags = forModule(w, diags)
+	}
+	if !diags.HasErrors() {
+		diags.Append(check(w.Jobs))
+	}
+	return w, diags
+}
+
 func newValidate(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
 	c := &cobra.Command{
 		Use: "validate FILE|DIR", Short: "Check the jobs without choosing a layout", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Check the language, the references, the sizes, and what each backend version
-can build, without searching a layout and without writing anything.`,
+can build, without searching a layout and without writing anything. A folder
+that only defines what the jobs of others take as a module needs no job.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			w, diags := load(args[0], &flags)
-			if !diags.HasErrors() {
-				diags.Append(check(w.Jobs))
-			}
+			w, diags := valid(args[0], &flags)
 			if flags.strict && !diags.HasErrors() {
 				diags = strict(diags)
 			}
@@ -70,6 +90,9 @@ can build, without searching a layout and without writing anything.`,
 			}
 			if t.json {
 				return t.printJSON(map[string]any{"valid": true, "jobs": len(w.Jobs)})
+			}
+			if len(w.Jobs) == 0 {
+				return t.print(args[0] + " is valid; it has no jobs of its own.\n")
 			}
 			return t.print(fmt.Sprintf("%s is valid; plans to make: %d.\n", args[0], len(w.Jobs)))
 		},
