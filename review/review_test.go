@@ -622,6 +622,29 @@ func TestInfeasible(t *testing.T) {
 	}
 }
 
+// TestInfeasibleNumbers: without a feasible plan there is no prediction, but there are the
+// GPUs that the job asks for.
+func TestInfeasibleNumbers(t *testing.T) {
+	of := func(gpus int, feasible bool) []Build {
+		b := build("train", 10)
+		b.Plans["megatron"].Feasible, b.Plans["megatron"].Input.GPUs = feasible, gpus
+		return []Build{b}
+	}
+	for _, c := range []struct {
+		old, new []Build
+		want     string
+	}{
+		{of(64, true), of(8, false), "  feasible     yes -> no\n  step         10.00 s -> (none)\n"},
+		{of(64, true), of(8, false), "  GPUs         64 -> 8 (-87.5 %)\n"},
+		{of(8, false), of(64, true), "  feasible     no -> yes\n  step         (none) -> 10.00 s\n"},
+		{of(8, false), of(16, false), "megatron: changed\n  feasible     no\n  GPUs         8 -> 16 (+100.0 %)\n"},
+	} {
+		if text := Compare(c.old, c.new).Text(); !strings.Contains(text, c.want) || strings.Contains(text, "not feasible") {
+			t.Errorf("%s\nwant\n%s", text, c.want)
+		}
+	}
+}
+
 // TestEnvironment: a variable that decides how a job is computed is no matter of its
 // launch, wherever it stands; the gravest of those that differ counts.
 func TestEnvironment(t *testing.T) {

@@ -257,34 +257,50 @@ func appendChange(parts []string, name, old, new string) []string {
 }
 
 // numbers are the predictions before and after. What most plans do not have is left
-// out where neither side has it.
+// out where neither side has it; so is what is predicted where no side is feasible.
 func (b *Backend) numbers() [][2]string {
 	var lines [][2]string
+	if b.Before.misses() || b.After.misses() {
+		lines = append(lines, [2]string{"feasible", b.sides(func(p *Prediction) string { return map[bool]string{true: "yes", false: "no"}[p.Feasible] })})
+	}
 	for _, m := range []struct {
 		name  string
 		value func(*Prediction) float64
 		write func(...float64) []string
 		least float64 // what is told of on one side at least; 0: always
+		said  bool    // by the job, whether or not it is feasible
 	}{
-		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, durations, 0},
-		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, each(func(n float64) string { return view.GiB(units.Bytes(n)) }), 0},
-		{"risk", func(p *Prediction) float64 { return p.Risk }, each(view.Chance), 1e-4},
-		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, each(func(n float64) string { return fmt.Sprintf("%.1f %%", 100*n) }), 0},
-		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, each(whole), 0},
-		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, each(whole), 0},
-		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, durations, 0},
-		{"expected", func(p *Prediction) float64 { return float64(p.ExpectedSeconds) }, orNone(durations), math.SmallestNonzeroFloat64},
-		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(view.GPUHours), 0},
-		{"cost", func(p *Prediction) float64 { return p.Cost }, orNone(each(func(n float64) string { return units.Significant(n, 4) })), math.SmallestNonzeroFloat64},
+		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, durations, 0, false},
+		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, each(func(n float64) string { return view.GiB(units.Bytes(n)) }), 0, false},
+		{"risk", func(p *Prediction) float64 { return p.Risk }, each(view.Chance), 1e-4, false},
+		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, each(func(n float64) string { return fmt.Sprintf("%.1f %%", 100*n) }), 0, false},
+		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, each(whole), 0, true},
+		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, each(whole), 0, true},
+		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, durations, 0, false},
+		{"expected", func(p *Prediction) float64 { return float64(p.ExpectedSeconds) }, orNone(durations), math.SmallestNonzeroFloat64, false},
+		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(view.GPUHours), 0, false},
+		{"cost", func(p *Prediction) float64 { return p.Cost }, orNone(each(func(n float64) string { return units.Significant(n, 4) })), math.SmallestNonzeroFloat64, false},
 	} {
-		has := func(p *Prediction) bool { return p != nil && p.Feasible && m.value(p) >= m.least }
-		if m.least > 0 && !has(b.Before) && !has(b.After) {
-			continue
+		tells := func(p *Prediction) bool { return p != nil && (p.Feasible || m.said && m.value(p) > 0) }
+		has := func(p *Prediction) bool { return tells(p) && m.value(p) >= m.least }
+		switch {
+		case !has(b.Before) && !has(b.After):
+		case tells(b.Before) && tells(b.After):
+			lines = append(lines, [2]string{m.name, both(m.write, m.value(b.Before), m.value(b.After))})
+		default:
+			lines = append(lines, [2]string{m.name, b.sides(func(p *Prediction) string {
+				if !tells(p) {
+					return "(none)"
+				}
+				return m.write(m.value(p))[0]
+			})})
 		}
-		lines = append(lines, [2]string{m.name, b.number(m.write, m.value)})
 	}
 	return lines
 }
+
+// misses reports whether a backend is there and has no feasible plan.
+func (p *Prediction) misses() bool { return p != nil && !p.Feasible }
 
 // durations writes times in one unit.
 func durations(seconds ...float64) []string {
@@ -320,25 +336,22 @@ func orNone(write func(...float64) []string) func(...float64) []string {
 
 func whole(n float64) string { return fmt.Sprintf("%.0f", n) }
 
-// number is one prediction before and after, written alike; of a backend that
-// came or went, the one there is.
-func (b *Backend) number(write func(...float64) []string, value func(*Prediction) float64) string {
-	if b.Before != nil && b.After != nil && b.Before.Feasible && b.After.Feasible {
-		old, new := value(b.Before), value(b.After)
-		texts := write(old, new)
-		if texts[0] == texts[1] {
-			return texts[0]
-		}
-		return texts[0] + " -> " + texts[1] + change(old, new)
+// both is one number before and after, written alike.
+func both(write func(...float64) []string, old, new float64) string {
+	texts := write(old, new)
+	if texts[0] == texts[1] {
+		return texts[0]
 	}
+	return texts[0] + " -> " + texts[1] + change(old, new)
+}
+
+// sides tells something of the plan before and after; of a backend that came or went,
+// of the one there is.
+func (b *Backend) sides(tell func(*Prediction) string) string {
 	var sides []string
 	for _, p := range []*Prediction{b.Before, b.After} {
-		switch {
-		case p == nil:
-		case p.Feasible:
-			sides = append(sides, write(value(p))...)
-		default:
-			sides = append(sides, "not feasible")
+		if p != nil {
+			sides = append(sides, tell(p))
 		}
 	}
 	return strings.Join(slices.Compact(sides), " -> ")
