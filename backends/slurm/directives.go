@@ -188,7 +188,8 @@ func (d *directiveList) requeue() {
 }
 
 func (d *directiveList) other(v job.Variable) {
-	at := d.j.Sources.Range("slurm.directives")
+	path := fmt.Sprintf("directives[%q]", v.Name)
+	at := d.j.Sources.Range("slurm." + path)
 	if v == singleton {
 		d.always(v.Name, v.Value)
 		return
@@ -210,11 +211,15 @@ func (d *directiveList) other(v job.Variable) {
 		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere", fmt.Sprintf("%s follows from %s; change it there.", what, owner))
 		return
 	}
-	if v.Value == "" || v.Value == "true" {
+	if why := refused(v.Name, v.Value); why != "" {
+		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line", fmt.Sprintf("The directive %q %s", v.Name, why))
+		return
+	}
+	if v.Value == "" || v.Value == "true" && options[v.Name].Argument != "required" {
 		d.flag(v.Name)
 		return
 	}
-	d.text(v.Name, "directives", v.Value)
+	d.text(v.Name, path, v.Value)
 }
 
 // isOption reports whether s looks like a long option without its dashes.

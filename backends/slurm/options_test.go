@@ -1,0 +1,78 @@
+package slurm
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestOptions: the file of options says what there is to say of each, and of none that the
+// job may not set.
+func TestOptions(t *testing.T) {
+	for name, o := range options {
+		if option, owner := ownedBy(name); option != "" {
+			t.Errorf("%s follows from %s", name, owner)
+		}
+		if o.Source == "" || (o.Pattern == "") != (o.Write == "") && o.Argument != "srun" {
+			t.Errorf("%+v", o)
+		}
+		if _, err := regexp.Compile(o.Pattern); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRefused: what sbatch 22.05.8 took of these passes, and what it refused is told at
+// the directive; lists of gres-flags are taken since 23.11.
+func TestRefused(t *testing.T) {
+	for name, values := range map[string][2][]string{
+		"acctg-freq":   {{"30", "task=30", "task=30,energy=20", "0", ","}, {"foo", "task=x"}},
+		"begin":        {{"now+1hour", "now + 90", "16:00", "4:00pm", "2027-12-01", "2027-12-01T12:34:00", "2027-12-01 10:00", "12/31", "1231", "noon tomorrow", "uts1234567890"}, {"monday", "4pm", "now+1h", "now+", "24:00", "2027-13-01", "2027-1-5", "in 3 hours"}},
+		"comment":      {{"true", "a b"}, {""}},
+		"contiguous":   {{"", "true"}, {"yes", "false"}},
+		"core-spec":    {{"0", "4"}, {"-1", "4k"}},
+		"deadline":     {{"now+1day"}, {"1-00:00:00"}},
+		"delay-boot":   {{"30"}, {"30s"}},
+		"distribution": {{"block", "cyclic:block", "*:block", "block:block:fcyclic,Pack", "pack", "arbitrary", "plane=4", "plane"}, {"rr", "fcyclic", "block,foo", "plane=0", "arbitrary:block"}},
+		"gres-flags":   {{"Enforce-Binding", "disable-binding", "enforce-binding,one-task-per-sharing"}, {"enforce"}},
+		"hint":         {{"NoMultithread", "compute_bound,nomultithread"}, {"fast", "help"}},
+		"mail-type":    {{"end", "END,FAIL", "TIME_LIMIT_90", "NONE"}, {"", "FINISH"}},
+		"mincpus":      {{"8"}, {"0", "x"}},
+		"mpi":          {nil, {"pmix"}},
+		"nice":         {{"", "-5"}, nil},
+		"prefer":       {{"a100&ib"}, {"a100 & ib"}},
+		"profile":      {{"All", "task,energy"}, {"gpu"}},
+		"propagate":    {{"", "ALL", "MEMLOCK,NOFILE", "RLIMIT_AS"}, {"memlock", "ALL,CORE"}},
+		"switches":     {{"1", "1@10:00"}, {"0", "one", "1.5"}},
+		"time-min":     {{"30", "1:00:00", "1-12", "INFINITE", "-1"}, {"1h", "30m", "1:"}},
+		"tmp":          {{"10G", "10gb", "500"}, {"10 GB", "1.5T", "10P"}},
+	} {
+		for refusal, list := range values {
+			for _, value := range list {
+				j, p, l := example()
+				j.Slurm.Directives = []job.Variable{{Name: name, Value: value}}
+				_, diags := Files(j, p, l)
+				if told := len(diags) == 1 && diags[0].ID == IDDirectiveValue && strings.Contains(diags[0].Detail, `"`+name+`"`); told != (refusal == 1) {
+					t.Errorf("%s = %q: %v", name, value, diags)
+				}
+			}
+		}
+	}
+}
+
+// TestTrueValue: of an option that wants a value, "true" is one.
+func TestTrueValue(t *testing.T) {
+	j, p, l := example()
+	j.Slurm.Directives = []job.Variable{{Name: "comment", Value: "true"}, {Name: "contiguous", Value: "true"}}
+	var script string
+	for _, f := range files(t, j, p, l).Files {
+		if strings.HasSuffix(f.Name, ".sbatch") {
+			script = string(f.Data)
+		}
+	}
+	if !strings.Contains(script, "\n#SBATCH --comment=true\n#SBATCH --contiguous\n") {
+		t.Error(script)
+	}
+}
