@@ -17,10 +17,10 @@ const (
 // reserved are directives that follow from the job and the plan, that would
 // take back what another directive of ndc says, or that would make sbatch do
 // something else than submit the script. Those of Slurm 22.05 to 25.05, from
-// sbatch(1).
+// sbatch(1) and, of tasks-per-node and ntasks-per-tres, src/common/slurm_opt.c.
 var reserved = map[string]string{
 	"nodes": "cluster.nodes", "use-min-nodes": "cluster.nodes", "spread-job": "cluster.nodes",
-	"ntasks": byLayout, "ntasks-per-node": byLayout, "ntasks-per-gpu": byLayout, "ntasks-per-socket": byLayout, "ntasks-per-core": byLayout, "overcommit": byLayout,
+	"ntasks": byLayout, "ntasks-per-node": byLayout, "ntasks-per-gpu": byLayout, "ntasks-per-socket": byLayout, "ntasks-per-core": byLayout, "ntasks-per-tres": byLayout, "tasks-per-node": byLayout, "overcommit": byLayout,
 	"gres": "slurm.gpus_directive", "gpus-per-node": "slurm.gpus_directive", "gpus": byCluster, "gpus-per-socket": byCluster, "gpus-per-task": byCluster,
 	"tres-per-task": byCluster, "tres-bind": byLayout, "gpu-bind": byLayout,
 	"job-name": "the job's label", "account": "slurm.account", "partition": "slurm.partition", "qos": "slurm.qos", "time": "slurm.time",

@@ -39,7 +39,7 @@ func TestReservedDirectives(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"job-nam", "gpus", "export", "wrap", "container-image", "ntasks-per", "exclus"} {
+	for _, name := range []string{"job-nam", "gpus", "export", "wrap", "container-image", "ntasks-per", "exclus", "tasks-per-node", "ntasks-per-tres"} {
 		if !refused(name) {
 			t.Errorf("%s is accepted", name)
 		}
