@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
@@ -316,20 +317,32 @@ func (c *checker) gpu() {
 }
 
 // nodeList checks that a list of nodes names no more than sbatch is asked for: Slurm adds
-// to a shorter one, and refuses a longer one.
+// to a shorter one, and refuses a longer one. Of several sizes, those that are too small
+// for it are left out.
 func (c *checker) nodeList() {
 	named, err := job.Hosts(c.job.Slurm.NodeList)
 	if err != nil || c.job.Cluster.Nodes == 0 {
 		return
 	}
-	smallest, with, otherwise := *c.job, "", "give the cluster as many"
-	if counts := c.job.NodeCounts; counts != nil {
-		smallest.Cluster.Nodes = counts[0]
-		with, otherwise = fmt.Sprintf("with nodes = %d, which is allowed here, ", counts[0]), "allow no fewer nodes"
+	list, at := quoteShort(c.job.Slurm.NodeList), c.at("slurm.nodelist")
+	if asked := c.job.AllocatedNodes(); named > asked {
+		c.fail(InconsistentCluster, at, "%s names %s, and sbatch is asked for %s, so that it refuses the job. Name no more, or give the cluster as many.",
+			list, units.Count(named, "node"), units.Count(asked, "node"))
+		return
 	}
-	if asked := smallest.AllocatedNodes(); named > asked {
-		c.fail(InconsistentCluster, c.at("slurm.nodelist"), "%s names %s, and %ssbatch is asked for %s, so that it refuses the job. Name no more, or %s.",
-			quoteShort(c.job.Slurm.NodeList), units.Count(named, "node"), with, units.Count(asked, "node"), otherwise)
+	counts := c.job.NodeCounts
+	enough := slices.DeleteFunc(slices.Clone(counts), func(nodes int) bool {
+		sized := *c.job
+		sized.Cluster.Nodes = nodes
+		return sized.AllocatedNodes() < named
+	})
+	if len(enough) == len(counts) {
+		return
+	}
+	c.diags.Warn(SizesBelow, at, summaries[SizesBelow], fmt.Sprintf("%s names %s, and sbatch refuses a job that asks for fewer: sizes below %d, which are allowed here, are left out.",
+		list, units.Count(named, "node"), enough[0]))
+	if c.job.NodeCounts = enough; len(enough) == 1 {
+		c.job.NodeCounts = nil
 	}
 }
 

@@ -110,6 +110,9 @@ const (
 	// SizesBeyond is a warning: sizes of the run that are larger than its cluster are
 	// left out.
 	SizesBeyond diag.ID = "sizes-beyond"
+	// SizesBelow is a warning: sizes of the run that are smaller than its list of nodes
+	// are left out.
+	SizesBelow diag.ID = "sizes-below"
 	// UntrainedValue is a warning: a run starts from scratch with a number that
 	// no recipe is known to train with.
 	UntrainedValue diag.ID = "untrained-value"
@@ -177,6 +180,7 @@ var summaries = map[diag.ID]string{
 	UnsupportedPrecision: "Precision that the GPU lacks",
 	UnreadData:           "Data that are not read",
 	SizesBeyond:          "Sizes beyond the cluster",
+	SizesBelow:           "Sizes below the list of nodes",
 	UntrainedValue:       "Value that no recipe trains with",
 	MissingModule:        "Module that was not fetched",
 	OutsideModule:        "Path out of a module",

@@ -19,7 +19,7 @@ job "j" {
     version = "0.3.0"
   }
   slurm {
-    nodelist = "n[1-2]" # ERROR: inconsistent-cluster at "n[1-2]": "n[1-2]" names 2 nodes, and with nodes = 1, which is allowed here, sbatch is asked for 1 node, so that it refuses the job. Name no more, or allow no fewer nodes.
+    nodelist = "n[1-2]" # WARNING: sizes-below at "n[1-2]": "n[1-2]" names 2 nodes, and sbatch refuses a job that asks for fewer: sizes below 2, which are allowed here, are left out.
   }
 }
 
