@@ -25,7 +25,7 @@ func Archive(name string, content []byte) (*Files, error) {
 		var r *gzip.Reader
 		if r, err = gzip.NewReader(bytes.NewReader(content)); err == nil {
 			// Headers and padding count, too: they cost time.
-			err = f.untar(&bounded{r, 2 * MaxBytes})
+			err = f.untar(&bounded{r, 2 * MaxBytes, fmt.Errorf("it unpacks to more than %d MiB", 2*MaxBytes>>20)})
 		}
 	}
 	if err == nil && len(f.Content) == 0 {
@@ -88,13 +88,14 @@ func (f *Files) unzip(content []byte) error {
 // bounded fails where a stream goes on beyond what was left of it.
 type bounded struct {
 	io.Reader
-	left int64
+	left   int64
+	beyond error
 }
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it unpacks to more than %d MiB", 2*MaxBytes>>20)
+		return 0, b.beyond
 	}
 	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

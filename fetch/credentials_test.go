@@ -9,9 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/go-git/go-git/v5/plumbing/transport/client"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
 // helper has git know one password, and write down what it is asked.
@@ -58,8 +55,7 @@ func TestCredentials(t *testing.T) {
 		backend.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	client.InstallProtocol("https", githttp.NewClient(server.Client()))
-	defer client.InstallProtocol("https", githttp.DefaultClient)
+	overHTTPS(t, server)
 
 	log := helper(t, "secret")
 	r, err := Open(t.Context(), server.URL+"/.git")

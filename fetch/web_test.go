@@ -1,0 +1,44 @@
+package fetch
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/transport/client"
+)
+
+// overHTTPS has git reach a server of a test until its end.
+func overHTTPS(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	client.InstallProtocol("https", web(server.Client().Transport))
+	t.Cleanup(func() { client.InstallProtocol("https", web(http.DefaultTransport)) })
+}
+
+// TestEndlessRefs: a server that lists tags without end is left.
+func TestEndlessRefs(t *testing.T) {
+	sent := 0
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+		line := func(text string) bool {
+			n, err := fmt.Fprintf(w, "%04x%s", len(text)+4, text)
+			sent += n
+			return err == nil
+		}
+		line("# service=git-upload-pack\n")
+		fmt.Fprint(w, "0000")
+		hash := strings.Repeat("1", 40)
+		ok := line(hash + " HEAD\x00symref=HEAD:refs/heads/main\n")
+		long := strings.Repeat("x", 60000) // as few as make the most
+		for i := 0; ok && sent < 4*MaxRefs; i++ {
+			ok = line(fmt.Sprintf("%s refs/tags/%s%d\n", hash, long, i))
+		}
+	}))
+	defer server.Close()
+	overHTTPS(t, server)
+	if _, err := Open(t.Context(), server.URL+"/a.git"); err == nil || !strings.Contains(err.Error(), "it sends more than 64 MiB of names of tags and branches") {
+		t.Errorf("after %d MiB: %v", sent>>20, err)
+	}
+}
