@@ -27,6 +27,7 @@ type followed struct {
 	info fs.FileInfo
 	at   int64  // bytes of whole lines that were read
 	tail []byte // the last of them
+	long bool   // the next byte is still of a line of which enough was read
 }
 
 // longestTail is how many bytes before the place in a log tell whether it was begun
@@ -92,7 +93,7 @@ func (l *followed) read(line func(string)) error {
 		return err
 	}
 	if !same {
-		l.at, l.tail = 0, nil
+		l.at, l.tail, l.long = 0, nil, false
 	}
 	if _, err := l.file.(io.Seeker).Seek(l.at, io.SeekStart); err != nil {
 		return err
@@ -108,11 +109,15 @@ func (l *followed) read(line func(string)) error {
 			if end < 0 && len(rest) < cap(buffer) {
 				break
 			}
-			if end < 0 { // no log has lines like that
-				end = len(rest) - 1
+			ended := end >= 0
+			if !ended { // no log has lines like that: its beginning is read, as package logs does
+				end = len(rest)
 			}
-			line(string(rest[:end]))
-			rest = rest[end+1:]
+			if !l.long {
+				line(string(rest[:end]))
+			}
+			l.long = !ended
+			rest = rest[min(end+1, len(rest)):]
 		}
 		l.passed(whole[:len(whole)-len(rest)])
 		if errors.Is(err, io.EOF) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,5 +85,28 @@ func TestFollow(t *testing.T) {
 				t.Errorf("read %s", got)
 			}
 		})
+	}
+}
+
+// TestFollowLongLine: of a line that no log has, as where a file of another kind is named,
+// the beginning is read once, and what follows it as a line of its own.
+func TestFollowLongLine(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "train.log")
+	piece := strings.Repeat("step 1 ", 1<<19)
+	var read []string
+	f := &follower{line: func(text string) { read = append(read, text[:min(len(text), 8)]) }}
+	defer f.close()
+	for _, text := range []string{"step 0\n" + piece, piece + piece + "\nstep 2\nst", "ep 3\n"} {
+		log, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = log.WriteString(text)
+		if err := errors.Join(err, log.Close(), f.advance([]string{name})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"step 0", "step 1 s", "step 2", "step 3"}; !slices.Equal(read, want) {
+		t.Errorf("%q, want %q", read, want)
 	}
 }
