@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -74,10 +75,12 @@ func signalSeconds(text string) units.Seconds {
 	return signalBefore
 }
 
-// warnedBySlurm reports whether ranks can know the time limit from Slurm alone:
-// they count from their own start, which may be the second in an allocation.
+// warnedBySlurm reports whether ranks can know the time limit from Slurm alone: with nodes
+// to spare they count from their own start, which may be the second in an allocation, and
+// with time-min Slurm may give less time than slurm.time, as much as fits before other jobs.
 func warnedBySlurm(j *job.Job, l Launch) bool {
-	return j.Slurm.SpareNodes > 0 && j.Slurm.Time > 0 && l.CheckpointPath != ""
+	shortened := slices.ContainsFunc(j.Slurm.Directives, func(v job.Variable) bool { return v.Name == "time-min" })
+	return (j.Slurm.SpareNodes > 0 || shortened) && j.Slurm.Time > 0 && l.CheckpointPath != ""
 }
 
 // signalLead is how long before the limit the ranks have to be warned: until

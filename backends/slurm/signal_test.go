@@ -20,6 +20,7 @@ func TestSignal(t *testing.T) {
 	}{
 		{"auto", "--signal=TERM@164", func(*job.Job, *Launch) {}, ""},
 		{"TERM@600", "--signal=TERM@600", func(*job.Job, *Launch) {}, ""},
+		{"", "--signal=TERM@164", func(j *job.Job, _ *Launch) { j.Slurm.Directives = []job.Variable{{Name: "time-min", Value: "60"}} }, ""},
 		{"R:15@104", "--signal=R:15@104", func(*job.Job, *Launch) {}, ""},
 		{"R:15@30", "--signal=R:15@30", func(*job.Job, *Launch) {}, IDSignalNotHeard},
 		{"TERM", "--signal=TERM", func(*job.Job, *Launch) {}, IDSignalNotHeard},

@@ -161,7 +161,7 @@ var slurmBlock = Block{
 		{Name: "modules", Type: StringList, Doc: "Environment modules to load."},
 		{Name: "setup", Type: StringList, Doc: "Shell lines to run on every node before the launch. They and the `templates` of a site are the places where text becomes shell code."},
 		{Name: "log_path", Type: String, Path: true, Doc: "Folder for logs; the backend's name is appended.", DefaultDoc: "beside the script"},
-		{Name: "signal", Type: String, Doc: "`--signal`: warns the ranks before the time limit, who then save and end; `\"auto\"` leaves time for a step and a save ([slurm.md](slurm.md#signals)).", DefaultDoc: "none: the programs look at the clock; `\"auto\"` with `spare_nodes`"},
+		{Name: "signal", Type: String, Doc: "`--signal`: warns the ranks before the time limit, who then save and end; `\"auto\"` leaves time for a step and a save ([slurm.md](slurm.md#signals)).", DefaultDoc: "none: the programs look at the clock; `\"auto\"` with `spare_nodes` or the directive `time-min`"},
 		{Name: "launcher", Type: String, Default: `"torchrun"`, Enum: []string{"torchrun", "srun"}, Doc: "What starts the ranks of a node: `torchrun` in one task of Slurm, or `srun` itself, in a task for each GPU."},
 		{Name: "spare_nodes", Type: Count, Limits: Limits{Max: 100_000}, Doc: "Nodes that the allocation has beyond those of the layout: with `segment` for each segment. Nodes are checked before every start, and a run goes on without those that are bad ([slurm.md](slurm.md#spare-nodes)).", DefaultDoc: "none"},
 		{Name: "check_speed", Type: Bool, Doc: "Whether the nodes compute and talk to each other before every start, and those that are slower than predicted are left out ([slurm.md](slurm.md#speed)).", DefaultDoc: "`true` with `spare_nodes`"},
