@@ -159,8 +159,9 @@ func checkLines(j *job.Job, t *job.Template, text string, directives []string, d
 	}
 }
 
-// checkDirectives holds the options of one #SBATCH line to the rule of
-// slurm.directives: what follows from the job and the plan is not said again.
+// checkDirectives holds the options of one #SBATCH line to the rules of
+// slurm.directives: what follows from the job and the plan is not said again, and
+// what sbatch refuses not at all.
 func checkDirectives(line string, directives []string, part string, fail func(diag.ID, string, string, ...any)) {
 	bare := quotedValue.ReplaceAllString(line, "=x$1")
 	if strings.ContainsAny(bare, "\\'`\"") {
@@ -169,7 +170,7 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 	}
 	for i, w := range strings.Fields(bare) {
 		name, isLong := strings.CutPrefix(w, "--")
-		name, _, _ = strings.Cut(name, "=")
+		name, value, _ := strings.Cut(name, "=")
 		if !isLong {
 			letters, isShort := strings.CutPrefix(w, "-")
 			if !isShort && i > 0 {
@@ -186,6 +187,11 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 		}
 		if option, owner := ownedBy(name); option != "" || name == "" {
 			fail(IDReservedDirective, "Directive is set elsewhere", "%s makes \"#SBATCH %s\", and %q follows from %s; change it there.", part, line, name, owner)
+			return
+		}
+		read := isLong && value != "" && !strings.Contains(line, `"`) // the value as it stands there
+		if why := refused(name, value); why != "" && (read || options[name].Argument == "srun") {
+			fail(IDDirectiveValue, "Value cannot stand in an #SBATCH line", "%s makes \"#SBATCH %s\". The directive %q %s", part, line, name, why)
 			return
 		}
 		for _, d := range directives {

@@ -114,6 +114,8 @@ func TestTemplateDiagnostics(t *testing.T) {
 		"nodes, escaped":        {"sbatch_header", `#SBATCH --no\des=1`, "directive-value", "a backslash", 0},
 		"nodes, in a comment":   {"sbatch_header", "#SBATCH --licenses=a # --nodes=1", "reserved-directive", "follows from cluster.nodes", 0},
 		"time":                  {"sbatch_header", "#SBATCH --time=1", "reserved-directive", "follows from slurm.time", 0},
+		"a value":               {"sbatch_header", "#SBATCH --licenses=a --mail-type=FINISHED", "directive-value", `"mail-type" is "FINISHED"`, 0},
+		"of srun":               {"sbatch_header", "#SBATCH --label", "directive-value", "an option of srun", 0},
 		"of the job":            {"sbatch_header", "#SBATCH --comment=a", "reserved-directive", "slurm.directives of the job says", 0},
 		"a tab":                 {"sbatch_header", "#SBATCH\t--nodes=1", "directive-value", "no space behind #SBATCH", 0},
 		"another scheduler":     {"sbatch_header", "#PBS -l nodes=1", "invalid-template", "another scheduler", 0},
