@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -81,9 +82,28 @@ func (j *Job) headline() string {
 	case len(j.Changes) == 0 && same: // it has another name
 		parts = append(parts, "nothing else changed")
 	case len(j.Changes) == 0:
-		parts = append(parts, "no value changed, and its predictions, its policies, its checkpoints or its backends did")
+		parts = append(parts, "no value changed, but "+j.moved()+" did")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// moved says what changed of a job of which no value did.
+func (j *Job) moved() string {
+	var list []string
+	for _, part := range []struct {
+		name    string
+		changed func(*Backend) bool
+	}{
+		{"backends", func(b *Backend) bool { return b.State == Added || b.State == Removed }},
+		{"predictions", func(b *Backend) bool { return b.Before != nil && b.After != nil && *b.Before != *b.After }},
+		{"policies", func(b *Backend) bool { return b.State == Changed && len(b.Policies) > 0 }},
+		{"checkpoints", func(b *Backend) bool { return b.Checkpoints != nil && b.Checkpoints.Answer != Keeps }},
+	} {
+		if slices.ContainsFunc(j.Backends, func(b Backend) bool { return part.changed(&b) }) {
+			list = append(list, part.name)
+		}
+	}
+	return "its " + cmp.Or(strings.Join(list, " and "), "plans")
 }
 
 // told are the changes that have lines of their own: what the plan settled is
