@@ -215,7 +215,7 @@ func (d *directiveList) other(v job.Variable) {
 		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line", fmt.Sprintf("The directive %q %s", v.Name, why))
 		return
 	}
-	if v.Value == "" || v.Value == "true" && options[v.Name].Argument != "required" {
+	if v.Value == "" || v.Value == "true" && optionOf()[v.Name].Argument != "required" {
 		d.flag(v.Name)
 		return
 	}

@@ -1,47 +1,68 @@
 package slurm
 
 import (
-	_ "embed" // for data/directives.jsonl
+	_ "embed" // for data/options.jsonl and data/directives.jsonl
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
 )
 
+// CommandOption is an option of sbatch or srun, of any release.
+type CommandOption struct {
+	Name, Letter string
+	Argument     string // required, optional, no
+	SBatch, SRun bool   // whose it is
+	Source       string // the last release that has it
+}
+
+//go:embed data/options.jsonl
+var optionsData string
+
+// Options are all options, in the order of their names.
+var Options = sync.OnceValue(func() []CommandOption { return facts.Lines[CommandOption]("slurm: data/options.jsonl", optionsData) })
+
+var optionOf = sync.OnceValue(func() map[string]CommandOption {
+	return facts.By(Options(), func(o CommandOption) string { return o.Name })
+})
+
+// grammar is what sbatch takes for an option of slurm.directives. What any release from
+// 20.11 to 26.05 takes is no mistake, so that options which are not there are passed on.
+type grammar struct {
+	Option  string `json:"option"`
+	Pattern string `json:"pattern,omitempty"` // of the values; "": any
+	Write   string `json:"write"`             // what to write instead
+	Source  string `json:"source"`            // in Slurm's own code, or its manual
+}
+
 //go:embed data/directives.jsonl
 var directivesData string
 
-// option is what sbatch makes of an option that slurm.directives may set. What any release
-// from 20.11 to 26.05 takes is no mistake, so that options which are not here are passed on.
-type option struct {
-	Option   string `json:"option"`
-	Argument string `json:"argument"`          // required, optional, none; srun: it is srun's, and sbatch refuses it
-	Pattern  string `json:"pattern,omitempty"` // of the values that sbatch takes; "": any
-	Write    string `json:"write,omitempty"`   // what to write
-	Source   string `json:"source"`            // in Slurm's own code
-}
-
-var options = facts.By(facts.Lines[option]("slurm: data/directives.jsonl", directivesData), func(o option) string { return o.Option })
+var grammars = sync.OnceValue(func() map[string]grammar {
+	return facts.By(facts.Lines[grammar]("slurm: data/directives.jsonl", directivesData), func(g grammar) string { return g.Option })
+})
 
 // refused says why sbatch refuses an option with this value; "" where it may take it. The
 // values "" and "true" turn on what takes none.
 func refused(name, value string) string {
-	o, known := options[name]
-	switch bare := value == "" || value == "true"; {
-	case !known:
-	case o.Argument == "srun":
+	o, g := optionOf()[name], grammars()[name]
+	bare := value == "" || value == "true"
+	switch {
+	case o.Name == "":
+	case !o.SBatch && o.SRun:
 		why := fmt.Sprintf("is an option of srun, and sbatch refuses it. Leave %s out", name)
-		if o.Write != "" {
-			why += ": " + o.Write
+		if g.Write != "" {
+			why += ": " + g.Write
 		}
 		return why + "."
-	case o.Argument == "none" && !bare:
+	case o.Argument == "no" && !bare:
 		return fmt.Sprintf("is %q, and sbatch takes no value for it. Write \"true\", or leave it out.", value)
 	case o.Argument == "required" && value == "":
 		return "is empty, and sbatch wants a value for it."
 	case bare && o.Argument != "required":
-	case o.Pattern != "" && !regexp.MustCompile(o.Pattern).MatchString(value):
-		return fmt.Sprintf("is %q, which sbatch does not take for it. Write %s.", value, o.Write)
+	case g.Pattern != "" && !regexp.MustCompile(g.Pattern).MatchString(value):
+		return fmt.Sprintf("is %q, which sbatch does not take for it. Write %s.", value, g.Write)
 	case name == "prefer":
 		if why := unfitConstraint(value); why != "" {
 			return fmt.Sprintf("is %q. It %s", value, why)

@@ -8,17 +8,16 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// TestOptions: the file of options says what there is to say of each, and of none that the
-// job may not set.
-func TestOptions(t *testing.T) {
-	for name, o := range options {
+// TestGrammars: the file of grammars is of options that the job may set.
+func TestGrammars(t *testing.T) {
+	for name, g := range grammars() {
 		if option, owner := ownedBy(name); option != "" {
 			t.Errorf("%s follows from %s", name, owner)
 		}
-		if o.Source == "" || (o.Pattern == "") != (o.Write == "") && o.Argument != "srun" {
-			t.Errorf("%+v", o)
+		if o := optionOf()[name]; o.Name == "" || o.SBatch != (g.Pattern != "") || g.Write == "" || g.Source == "" {
+			t.Errorf("%+v of %+v", g, o)
 		}
-		if _, err := regexp.Compile(o.Pattern); err != nil {
+		if _, err := regexp.Compile(g.Pattern); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -190,7 +190,7 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 			return
 		}
 		read := isLong && value != "" && !strings.Contains(line, `"`) // the value as it stands there
-		if why := refused(name, value); why != "" && (read || options[name].Argument == "srun") {
+		if why := refused(name, value); why != "" && (read || !optionOf()[name].SBatch) {
 			fail(IDDirectiveValue, "Value cannot stand in an #SBATCH line", "%s makes \"#SBATCH %s\". The directive %q %s", part, line, name, why)
 			return
 		}

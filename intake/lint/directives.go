@@ -9,6 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -121,7 +122,7 @@ func (s *script) directivesIn(from, to int) []directive {
 
 // option reads one word as an option of sbatch. The directive has no name when
 // the rest of the line cannot be read.
-func (s *script) option(d *directive, w argument, late bool) (*slurmOption, bool) {
+func (s *script) option(d *directive, w argument, late bool) (*slurm.CommandOption, bool) {
 	if name, ok := strings.CutPrefix(w.text, "--"); ok {
 		name, value, joined := strings.Cut(name, "=")
 		o, many := findSlurm(name, forSBatch)
@@ -160,7 +161,7 @@ func (s *script) unknown(d *directive, late bool) {
 		return
 	}
 	var names []string
-	for _, o := range slurmOptions() {
+	for _, o := range slurm.Options() {
 		if o.SBatch {
 			names = append(names, o.Name)
 		}

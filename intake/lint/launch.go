@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
@@ -128,7 +129,7 @@ func stepOptions(words []shell.Word) (all []option, open bool) {
 		}
 		open = open || w.Maybe
 		name, value, joined := strings.Cut(w.Text, "=")
-		var o *slurmOption
+		var o *slurm.CommandOption
 		if strings.HasPrefix(name, "--") {
 			if o, _ = findSlurm(name[2:], forSRun); o == nil && !joined && !strings.HasPrefix(name, "--no-") {
 				if i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "-") && strings.HasPrefix(name, "--container") {

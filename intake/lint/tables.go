@@ -4,6 +4,7 @@ import (
 	"embed"
 	"sync"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/facts"
 )
 
@@ -21,21 +22,12 @@ func table[T any](name string) func() []T {
 	})
 }
 
-// slurmOption is an option of sbatch or srun, of any release.
-type slurmOption struct {
-	Name, Letter, Argument string
-	SBatch, SRun           bool
-	Source                 string
-}
-
-var slurmOptions = table[slurmOption]("slurm")
-
 // findSlurm finds an option by its name, or a beginning that no other has, as
 // getopt does; many reports that several have it.
-func findSlurm(name string, of func(*slurmOption) bool) (found *slurmOption, many bool) {
+func findSlurm(name string, of func(*slurm.CommandOption) bool) (found *slurm.CommandOption, many bool) {
 	n := 0
-	for i := range slurmOptions() {
-		o := &slurmOptions()[i]
+	for i, all := 0, slurm.Options(); i < len(all); i++ {
+		o := &all[i]
 		switch {
 		case !of(o):
 		case o.Name == name:
@@ -50,17 +42,17 @@ func findSlurm(name string, of func(*slurmOption) bool) (found *slurmOption, man
 	return found, false
 }
 
-func findLetter(letter string, of func(*slurmOption) bool) *slurmOption {
-	for i := range slurmOptions() {
-		if o := &slurmOptions()[i]; o.Letter == letter && of(o) {
+func findLetter(letter string, of func(*slurm.CommandOption) bool) *slurm.CommandOption {
+	for i, all := 0, slurm.Options(); i < len(all); i++ {
+		if o := &all[i]; o.Letter == letter && of(o) {
 			return o
 		}
 	}
 	return nil
 }
 
-func forSBatch(o *slurmOption) bool { return o.SBatch }
-func forSRun(o *slurmOption) bool   { return o.SRun }
+func forSBatch(o *slurm.CommandOption) bool { return o.SBatch }
+func forSRun(o *slurm.CommandOption) bool   { return o.SRun }
 
 // variable is an environment variable that some program reads.
 type ncclVariable struct{ Name, Source string }

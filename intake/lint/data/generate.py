@@ -1,7 +1,7 @@
-"""Writes slurm.jsonl, the options of sbatch and srun, and nccl.jsonl, the
-variables that NCCL reads, from clones of the two projects:
+"""Writes options.jsonl of backends/slurm, the options of sbatch and srun, and
+nccl.jsonl, the variables that NCCL reads, from clones of the two projects:
 
-    python3 generate.py slurm CLONE TAG... >slurm.jsonl
+    python3 generate.py slurm CLONE TAG... >../../../backends/slurm/data/options.jsonl
     python3 generate.py nccl CLONE COMMIT... >nccl.jsonl
 
 An option or variable of any of the revisions is listed, with the last that has it.
