@@ -23,8 +23,15 @@ var optionsData string
 // Options are all options, in the order of their names.
 var Options = sync.OnceValue(func() []CommandOption { return facts.Lines[CommandOption]("slurm: data/options.jsonl", optionsData) })
 
+// optionOf are they by their names, where both programs have one of a name that of sbatch.
 var optionOf = sync.OnceValue(func() map[string]CommandOption {
-	return facts.By(Options(), func(o CommandOption) string { return o.Name })
+	all := facts.By(Options(), func(o CommandOption) string { return o.Name })
+	for _, o := range Options() {
+		if o.SBatch {
+			all[o.Name] = o
+		}
+	}
+	return all
 })
 
 // grammar is what sbatch takes for an option of slurm.directives. What any release from

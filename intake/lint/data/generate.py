@@ -48,10 +48,13 @@ def main():
     table, clone, *revisions = sys.argv[1:]
     rows = {}
     for revision in revisions:
+        names = []
         for name, row in {"slurm": slurm, "nccl": nccl}[table](clone, revision):
-            rows[name] = row | {"source": f"{table} {revision}"}
-    for name in sorted(rows):
-        print(json.dumps(rows[name]))
+            key = name, names.count(name) if table == "slurm" else 0  # --wait of srun is not that of sbatch
+            rows[key] = row | {"source": f"{table} {revision}"}
+            names.append(name)
+    for key in sorted(rows):
+        print(json.dumps(rows[key]))
 
 
 main()
