@@ -118,6 +118,7 @@ func (l *loader) templateFile(m *module, call *hclsyntax.FunctionCallExpr, t *jo
 	if l.reportAt(diags, at); diags.HasErrors() {
 		return false
 	}
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")) // as git writes it on Windows, it is the same
 	l.files[t.File] = src
 	t.Text = string(src)
 	return true
