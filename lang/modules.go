@@ -441,9 +441,9 @@ func (f inside) ReadDir(name string) ([]fs.DirEntry, error) {
 type Called struct{ Folder, Name string }
 
 // Defines reports whether the files define what jobs of others take from them as a module:
-// models, clusters, sites, outputs and the like.
+// models, clusters, sites, outputs, policies and the like.
 func (w *Workspace) Defines() bool {
-	return w.loader != nil && w.loader.root != nil && len(w.loader.root.order) > 0
+	return w.loader != nil && w.loader.root != nil && len(w.loader.root.order)+len(w.loader.root.policies) > 0
 }
 
 // Modules tells in which folders the modules were found that the jobs call, and that
