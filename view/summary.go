@@ -34,7 +34,7 @@ func Summary(job string, p *plan.Plan) string {
 		section(&b, "Choice", choice(p))
 	}
 	if p.Locked != nil {
-		section(&b, "Locked", locked(p.Locked))
+		section(&b, "Locked", locked(p))
 	}
 	if len(p.Learned) > 0 {
 		section(&b, "Learning", learned(p.Learned))
@@ -171,13 +171,35 @@ func Layout(l *plan.Layout) string {
 	return strings.Join(parts, ", ") + "\n" + strings.Join(work, ", ")
 }
 
-// locked says since when a choice is kept, and what would be chosen now.
-func locked(l *plan.Locked) string {
+// Differing names what a choice has otherwise than another, as jobs set it.
+func Differing(c, other *plan.Choice) string {
+	var list []string
+	for i := range option.Axes {
+		if a := &option.Axes[i]; !a.Same(&c.Layout, &other.Layout) && !slices.Contains(c.Open, a.Name) {
+			list = append(list, a.Name+" = "+a.Text(&c.Layout))
+		}
+	}
+	for i := range option.Options {
+		if o := &option.Options[i]; !o.Same(&c.Execution, &other.Execution) && !slices.Contains(c.Open, o.Name) {
+			list = append(list, o.Name+" = "+o.Spelled(&c.Execution))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// locked says since when a choice is kept, and what would be chosen now: its layout, or
+// what else differs where that is the same.
+func locked(p *plan.Plan) string {
+	l := p.Locked
 	if l.WouldChoose == nil {
 		return fmt.Sprintf("chosen by ndc %s; a build would now find nothing feasible", l.SinceVersion)
 	}
+	would := Layout(&l.WouldChoose.Layout)
+	if would == Layout(&p.Layout) {
+		would = Differing(&plan.Choice{Layout: l.WouldChoose.Layout, Execution: l.WouldChoose.Execution}, &plan.Choice{Layout: p.Layout, Execution: p.Execution})
+	}
 	return fmt.Sprintf("chosen by ndc %s; a build would now choose, with --replan,\n%s\nwhich saves %.1f %% to %.1f %% (90 %% range of the difference), at %s a step", l.SinceVersion,
-		Layout(&l.WouldChoose.Layout), 100*l.GainRange[0], 100*l.GainRange[1], Duration(l.WouldChoose.StepSeconds))
+		would, 100*l.GainRange[0], 100*l.GainRange[1], Duration(l.WouldChoose.StepSeconds))
 }
 
 // axes tells of the axes of one kind that have words of their own.

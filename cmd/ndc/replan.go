@@ -96,25 +96,9 @@ func told(why string, p *plan.Plan, c *plan.Choice) string {
 	case lock.SameChoice(c, &plan.Choice{Layout: p.Layout, Execution: p.Execution}):
 		return note + "; it is the same choice"
 	case was == view.Layout(&p.Layout):
-		return note + ". Before, " + strings.Join(differing(c, p), ", ")
+		return note + ". Before, " + view.Differing(c, &plan.Choice{Layout: p.Layout, Execution: p.Execution})
 	}
 	return note + ". Before:\n" + was
-}
-
-// differing are the axes and options of a choice that a plan has otherwise, as jobs set
-// them.
-func differing(c *plan.Choice, p *plan.Plan) (list []string) {
-	for i := range option.Axes {
-		if a := &option.Axes[i]; !a.Same(&c.Layout, &p.Layout) && !slices.Contains(c.Open, a.Name) {
-			list = append(list, a.Name+" = "+a.Text(&c.Layout))
-		}
-	}
-	for i := range option.Options {
-		if o := &option.Options[i]; !o.Same(&c.Execution, &p.Execution) && !slices.Contains(c.Open, o.Name) {
-			list = append(list, o.Name+" = "+o.Spelled(&c.Execution))
-		}
-	}
-	return list
 }
 
 // readLock reads the lock in a folder of jobs; it is empty when there is none.
