@@ -35,7 +35,7 @@ var optionOf = sync.OnceValue(func() map[string]CommandOption {
 })
 
 // grammar is what sbatch takes for an option of slurm.directives. What any release from
-// 20.11 to 26.05 takes is no mistake, so that options which are not there are passed on.
+// 21.08 to 26.05 takes is no mistake, so that options which are not there are passed on.
 type grammar struct {
 	Option  string `json:"option"`
 	Pattern string `json:"pattern,omitempty"` // of the values; "": any
