@@ -218,6 +218,10 @@ func readScript(in *intake, f File) error {
 	}
 	s := e.script
 	for _, d := range s.Directives {
+		if d.Name == shell.HetJob {
+			in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: d.Name, Verdict: draft.Unknown, Why: "a job of several components, of which the first is read: a cluster has nodes of one kind"})
+			continue
+		}
 		if !in.submitted(f.Name, d.Name) {
 			in.directive(f.Name, d)
 		}

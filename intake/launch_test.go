@@ -432,6 +432,22 @@ func TestAccelerated(t *testing.T) {
 	}
 }
 
+// TestComponents: of a heterogeneous job of Slurm the first component is read, and the others
+// are named.
+func TestComponents(t *testing.T) {
+	const script = "#!/bin/bash\n#SBATCH --nodes=3 --gres=gpu:8\n#SBATCH %s\n#SBATCH --nodes=1 --partition=cpu\nsrun torchrun --nnodes $SLURM_NNODES --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\n"
+	for _, kind := range []string{"hetjob", "packjob"} {
+		r, diags := Import([]File{{Name: "run.sbatch", Content: fmt.Appendf(nil, script, kind)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		if !strings.Contains(job, " nodes = 3\n") || strings.Contains(job, "partition") || !slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "hetjob" && f.Line == 3 && f.Verdict == draft.Unknown }) {
+			t.Errorf("%s: %+v\n%s", kind, r.Findings, r.Job)
+		}
+	}
+}
+
 // TestExperiment: the file with which FlagScale is started says the program, the nodes and what
 // its options name; without it the program is not known.
 func TestExperiment(t *testing.T) {

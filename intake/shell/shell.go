@@ -282,7 +282,11 @@ var short = map[string]string{
 	"O": "overcommit", "s": "oversubscribe", "S": "core-spec",
 }
 
-// directives are the options of a script that sbatch reads: those in front of its
+// HetJob begins the options of another component of a job: what it asks for is not what the
+// script runs on (Slurm's heterogeneous jobs).
+const HetJob = "hetjob"
+
+// directives are the options of a script that sbatch reads, of its first component: those in front of its
 // first command (_opt_batch_script of Slurm's src/sbatch/opt.c), and those of a script
 // in a here-document. late are the others.
 func directives(src []byte, p *Parsed) (all, late []Directive) {
@@ -303,6 +307,9 @@ func directives(src []byte, p *Parsed) (all, late []Directive) {
 		}
 		if !ok || !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "\t") {
 			continue
+		}
+		if kind := strings.Fields(rest); len(kind) > 0 && !begun && (kind[0] == HetJob || kind[0] == "packjob") { // behind it are those of other nodes
+			return append(all, Directive{Name: HetJob, Line: i + 1}), late
 		}
 		found := optionsOf(rest, i+1)
 		if begun && !document[i+1] {
