@@ -41,6 +41,9 @@ func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
 		if strings.HasPrefix(w.Text, "--") {
 			break
 		}
+		if parts := strings.Fields(w.Text); len(parts) > 1 { // a command for another shell
+			w.Text = parts[len(parts)-1]
+		}
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
 		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
 			all = append(all, w)

@@ -103,3 +103,11 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// TestAbsentElsewhere: a script that another shell starts is named, and not all that this shell is told.
+func TestAbsentElsewhere(t *testing.T) {
+	_, diags := Import([]File{{Name: "run.sh", Content: []byte("parallel-ssh -i -h hosts \"cd $PWD && bash node.sh\"\n")}}, Options{})
+	if len(diags) != 1 || !strings.Contains(diags[0].Detail, "it starts node.sh: give that file") {
+		t.Errorf("%v", diags)
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// output is what a function writes to its standard output, as far as it is followed.
+// output is what statements write to their standard output, as far as they are followed.
 type output struct {
 	text    text
 	maybe   int  // conditions of unknown outcome around the call
@@ -17,21 +17,28 @@ type output struct {
 
 var echoOption = regexp.MustCompile(`^-[neE]+$`)
 
-// written is what a call of one of the script's functions writes, where that is echo of words
-// and cat of here-documents. It runs in a shell of its own, and starts nothing.
+// written is what statements write, where that is echo of words and cat of here-documents, in
+// functions of the script, too. They run in a shell of their own, and start nothing.
 func (e *evaluator) written(stmts []*syntax.Stmt) (text, bool) {
-	call, ok := stmts[0].Cmd.(*syntax.CallExpr)
-	if len(stmts) > 1 || !ok || len(call.Args) == 0 || len(call.Assigns) > 0 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || e.depth >= maxDepth {
-		return nil, false
+	says := false
+	for _, s := range stmts {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				name := call.Args[0].Lit()
+				says = says || name == "echo" || e.state.functions[name] != nil
+			}
+			return !says
+		})
 	}
-	f := e.state.functions[call.Args[0].Lit()]
-	if f == nil {
+	if !says || e.depth >= maxDepth {
 		return nil, false
 	}
 	script, around, outer, frames, guarded := *e.script, e.output, e.state, e.frames, e.guarded
 	out := &output{maybe: e.maybe}
 	e.state, e.output, e.frames, e.guarded = e.copied(), out, nil, 0
-	e.invoke(f, e.words(call.Args[1:]))
+	e.depth++
+	e.run(stmts)
+	e.depth--
 	problems := e.script.Problems
 	*e.script = script
 	e.script.Problems = problems
@@ -42,10 +49,10 @@ func (e *evaluator) written(stmts []*syntax.Stmt) (text, bool) {
 	return out.text.with(func(c *cell) { c.quoted = c.open }), !out.unknown
 }
 
-// writes keeps what a statement writes of the function that is followed.
+// writes keeps what a statement writes of those that are followed.
 func (e *evaluator) writes(s *syntax.Stmt, name string, words []text) {
 	for _, r := range s.Redirs {
-		if r.N == nil || r.N.Value == "1" {
+		if (r.N == nil || r.N.Value == "1") && (name == "echo" || name == "printf") {
 			switch r.Op {
 			case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.DplOut, syntax.RdrAll, syntax.AppAll:
 				return // elsewhere

@@ -35,7 +35,7 @@ type evaluator struct {
 
 	absent map[string]bool // variables that are taken for empty, as nobody sets them; nil: none is
 
-	output *output // of the function that is followed for what it writes; nil: of none
+	output *output // of the statements that are followed for what they write; nil: of none
 
 	frames    []*frame // that return ends
 	returners map[syntax.Node]bool
