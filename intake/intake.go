@@ -454,22 +454,29 @@ func (in *intake) result(files []File) *Result {
 	return r
 }
 
+// usualNames are those of files that say nothing of a run.
+var usualNames = []string{"config", "ds_config", "launch", "train"}
+
+// stem is the name of a file without what it ends with.
+func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
+
 // jobName is a legal label of a job: the one that was asked for, that a file
 // says, or the name of the folder or file.
 func (in *intake) jobName(files []File) string {
 	name := cmp.Or(in.o.Job, in.d.Text("job"))
 	in.d.Remove("job")
 	if name == "" && len(files) > 0 {
-		at := len(files) - 1
+		at := -1
 		for i, o := range slices.Backward(files) { // what another script reads is not what the run is called
-			if !in.scripts()[o.Name].part && !isHostfile(o) && experiment(o) == nil {
+			named := !in.scripts()[o.Name].part && !isHostfile(o) && experiment(o) == nil
+			if named && (at < 0 || slices.Contains(usualNames, stem(files[at].Name)) && !slices.Contains(usualNames, stem(o.Name))) {
 				at = i
-				break
 			}
 		}
+		at = max(at, 0)
 		f := files[at].Name
-		name = strings.TrimSuffix(path.Base(f), path.Ext(f))
-		if name == "config" || name == "ds_config" || name == "launch" || name == "train" {
+		name = stem(f)
+		if slices.Contains(usualNames, name) {
 			name = cmp.Or(strings.Trim(path.Base(path.Dir(f)), "./"), "imported")
 		}
 	}

@@ -1217,12 +1217,13 @@ func TestSavedWhen(t *testing.T) {
 	}
 }
 
-// TestNamed: a job is called as the last file that no other one reads.
+// TestNamed: a job is called as the last file that no other one reads and whose name says something.
 func TestNamed(t *testing.T) {
 	run := File{Name: "large.sh", Content: []byte("source model.sh\ndeepspeed --hostfile hosts pretrain_gpt.py $M --micro-batch-size 1\n")}
 	model := File{Name: "model.sh", Content: []byte("M='--num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64'\n")}
 	hosts := File{Name: "hosts", Content: []byte("a slots=8\n")}
-	for _, files := range [][]File{{run, model, hosts}, {model, hosts, run}} {
+	config := File{Name: "config.json", Content: []byte(`{"model_type": "llama", "num_hidden_layers": 8, "hidden_size": 64}`)}
+	for _, files := range [][]File{{run, model, hosts}, {model, hosts, run}, {run, model, config}, {config, run, model}} {
 		r, diags := Import(files, Options{})
 		if diags.HasErrors() || !strings.Contains(string(r.Job), "job \"large\" {") {
 			t.Errorf("%s last: %v\n%s", files[2].Name, diags, r.Job)
