@@ -37,6 +37,9 @@ func (r *reading) sharding() {
 	if d.Int(layout+"zero_stage") == 0 {
 		d.Remove(layout + "data_parallel_replicate")
 	}
+	if !fully || d.Int(layout+"zero_stage") != 3 {
+		d.Withdraw("execution.shard_buffers", "the language has such buffers under Megatron-FSDP with zero_stage 3 alone")
+	}
 }
 
 func (r *reading) recompute() {

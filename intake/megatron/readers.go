@@ -449,7 +449,7 @@ func (r *reading) sharp(o *option) outcome {
 }
 
 // lateOptions are those whose reading goes by what other options say, wherever these stand.
-var lateOptions = []string{"--embedding-init-method-std", "--no-position-embedding", "--norm-topk-prob", "--profile-ranks", "--sharp-enabled-group"}
+var lateOptions = []string{"--embedding-init-method-std", "--no-position-embedding", "--norm-topk-prob", "--profile-ranks", "--sharp-enabled-group", "--use-nccl-ub"}
 
 // traced are the ranks of a profile. Without any, all are.
 func (r *reading) traced(o *option) outcome {

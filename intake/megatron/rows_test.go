@@ -589,6 +589,29 @@ func TestSpelledOtherwise(t *testing.T) {
 	}
 }
 
+// TestShardBuffers: where Megatron-FSDP gathers is read, and elsewhere its buffers are none.
+func TestShardBuffers(t *testing.T) {
+	const sharded = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
+	for options, want := range map[string]string{
+		sharded:                          " 0",
+		sharded + "--fsdp-double-buffer": "double 0",
+		sharded + "--use-nccl-ub --fsdp-double-buffer":                                     "registered 0",
+		"--use-distributed-optimizer --use-nccl-ub":                                        " 1",
+		"--use-megatron-fsdp --data-parallel-sharding-strategy optim --fsdp-double-buffer": " 1",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 "+options)
+		n := 0
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				n++
+			}
+		}
+		if got := fmt.Sprint(d.Text("execution.shard_buffers"), " ", n); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestYuan: Yuan says its norm by an option of its own, and its MLP is as wide with a gate as
 // without.
 func TestYuan(t *testing.T) {
