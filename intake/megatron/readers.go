@@ -37,6 +37,7 @@ func allReaders() map[string]func(*reading, *option) outcome {
 		"--distributed-timeout-minutes":             (*reading).later,
 		"--distributed-timeout-seconds-after-init":  (*reading).later,
 		"--embedding-init-method-std":               (*reading).embeddingStd,
+		"--enable-cuda-graph":                       (*reading).localGraphs,
 		"--eval-interval":                           (*reading).later,
 		"--eval-iters":                              (*reading).later,
 		"--exit-duration-in-mins":                   (*reading).duration,
@@ -253,6 +254,12 @@ func (r *reading) graphScope(o *option) outcome {
 		return unknown("a scope of graphs that ndc does not know")
 	}
 	return outcome{}
+}
+
+// localGraphs is the former name of --cuda-graph-impl local, which graphs settles.
+func (r *reading) localGraphs(o *option) outcome {
+	r.d.Set("execution.cuda_graphs", "local", r.at(o.line))
+	return outcome{to: "execution.cuda_graphs"}
 }
 
 func (r *reading) fp8(o *option) outcome {

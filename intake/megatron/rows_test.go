@@ -612,6 +612,20 @@ func TestShardBuffers(t *testing.T) {
 	}
 }
 
+// TestEnabledGraphs: --enable-cuda-graph is a former name of --cuda-graph-impl local.
+func TestEnabledGraphs(t *testing.T) {
+	for options, want := range map[string]string{
+		"--enable-cuda-graph --cuda-graph-scope full_iteration":     "full",
+		"--cuda-graph-impl local --cuda-graph-scope full_iteration": "full",
+		"--enable-cuda-graph":     "",
+		"--cuda-graph-impl local": "",
+	} {
+		if d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 "+options); d.Text("execution.cuda_graphs") != want {
+			t.Errorf("%s: %q, want %q", options, d.Text("execution.cuda_graphs"), want)
+		}
+	}
+}
+
 // TestYuan: Yuan says its norm by an option of its own, and its MLP is as wide with a gate as
 // without.
 func TestYuan(t *testing.T) {
