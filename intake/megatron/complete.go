@@ -8,6 +8,7 @@ import (
 
 	"github.com/ndc-dev/ndc/intake/draft"
 	language "github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // complete settles what several options say together.
@@ -541,7 +542,7 @@ func (r *reading) share(stages, virtual, layers int64) {
 	list[0] -= embedding
 	list[len(list)-1] -= loss
 	if !whole || list[0] < 0 || list[len(list)-1] < 0 {
-		r.d.Note("constraints.layout", fmt.Sprintf("not said: how %d layers lie on %d ranks with %d chunks each; Megatron-LM refuses to share them out so", layers, stages, virtual))
+		r.d.Note("constraints.layout", fmt.Sprintf("not said: how %s lie on %s with %s each; Megatron-LM refuses to share them out so", units.Count(layers, "layer"), units.Count(stages, "rank"), units.Count(virtual, "chunk")))
 		return
 	}
 	r.set("constraints.layout.stage_layers", list)

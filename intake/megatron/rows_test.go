@@ -645,7 +645,7 @@ func TestYuan(t *testing.T) {
 // TestBlocks: layers that a fork's own option lays on stages are not said to be refused.
 func TestBlocks(t *testing.T) {
 	const line = "pretrain_yuan.py --num-layers 42 --hidden-size 64 --num-attention-heads 8 --pipeline-model-parallel-size 4 "
-	for options, want := range map[string]bool{"": true, "--pipeline-model-parallel-blocks 10,11,11,10": false} {
+	for options, want := range map[string]bool{"": true, "--pipeline-model-parallel-blocks 10,11,11,10": false, "--pp-partition-method type:transformer|embedding": false} {
 		if got := launched(t, line+options).Unsaid("constraints.layout"); got != want {
 			t.Errorf("%q: a note: %v", options, got)
 		}
