@@ -411,6 +411,22 @@ func TestExtendedExperts(t *testing.T) {
 	}
 }
 
+// TestMindSpeedPositions: MindSpeed scales positions by options of its own.
+func TestMindSpeedPositions(t *testing.T) {
+	const scaling = "model.position_embedding.scaling."
+	for options, want := range map[string]string{
+		"--rope-scaling-type yarn --rope-scaling-factor 40 --rope-scaling-mscale 0.7 --rope-scaling-mscale-all-dim 0.7 --rope-scaling-original-max-position-embeddings 8192 --beta-fast 16 --beta-slow 2": "yarn 40 8192 0.7 0.7 16 2",
+		"--rope-scaling-type llama3 --rope-scaling-factor 8 --original-max-position-embeddings 4096 --low-freq-factor 1 --high-freq-factor 4":                                                             "llama3 8 4096 0 0 0 0",
+		"--rope-scaling-type longrope --rope-scaling-original-max-position-embeddings 4096":                                                                                                               " 0 0 0 0 0 0",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --use-rotary-position-embeddings "+options)
+		got := fmt.Sprint(d.Text(scaling+"type"), " ", d.Float(scaling+"factor"), " ", d.Int(scaling+"original_length"), " ", d.Float(scaling+"mscale"), " ", d.Float(scaling+"mscale_all_dim"), " ", d.Float(scaling+"beta_fast"), " ", d.Float(scaling+"beta_slow"))
+		if got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestMindSpeedMixers: MindSpeed says by an interval which layers attend, and by options of
 // its own what else is Qwen3-Next's.
 func TestMindSpeedMixers(t *testing.T) {
