@@ -17,7 +17,7 @@ type output struct {
 
 var echoOption = regexp.MustCompile(`^-[neE]+$`)
 
-// written is what statements write, where that is echo of words and cat of here-documents, in
+// written is what statements write, where that is echo or printf of words and cat of here-documents, in
 // functions of the script, too. They run in a shell of their own, and start nothing.
 func (e *evaluator) written(stmts []*syntax.Stmt) (text, bool) {
 	says := false
@@ -25,7 +25,7 @@ func (e *evaluator) written(stmts []*syntax.Stmt) (text, bool) {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 				name := call.Args[0].Lit()
-				says = says || name == "echo" || e.state.functions[name] != nil
+				says = says || name == "echo" || name == "printf" || e.state.functions[name] != nil
 			}
 			return !says
 		})
@@ -65,6 +65,12 @@ func (e *evaluator) writes(s *syntax.Stmt, name string, words []text) {
 		e.output.unknown = true
 	case name == "echo" && (len(words) == 0 || !echoOption.MatchString(words[0].String())):
 		e.output.text = append(append(e.output.text, joined(words)...), cell{b: '\n'})
+	case name == "printf":
+		if len(words) > 0 && words[0].String() == "--" {
+			words = words[1:]
+		}
+		printed, ok := e.formatted(words, e.line(s.Pos()))
+		e.output.text, e.output.unknown = append(e.output.text, printed...), e.output.unknown || !ok || printed.isOpen()
 	case name == "cat" && len(words) == 0 && isFed:
 		e.output.text = append(e.output.text, fed...)
 	default:
