@@ -272,6 +272,7 @@ func judgeAdvice(t *testing.T, src string) (advised bool) {
 			t.Errorf("%q fits, too, and %s is told", set, f.Change)
 		}
 		told[strings.Split(sets[0], "=")[0]] = true
+		judgeNodes(t, file, f.Change, p)
 		judgeNumbers(t, p, got, sets, f.Change)
 	}
 	return len(p.Infeasible.Fixes) > 0

@@ -23,7 +23,7 @@ import (
 // numbers of the plan itself is what other builds give. Each of the seeds found a fault;
 // NDC_VIEWS_SEED and NDC_VIEWS_JOBS draw others.
 func TestDrawnViews(t *testing.T) {
-	seeds, _ := seedsOf("NDC_VIEWS", 56, 576)
+	seeds, drawn := seedsOf("NDC_VIEWS", 56, 576)
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -36,6 +36,10 @@ func TestDrawnViews(t *testing.T) {
 				judgeCompared(t, c)
 				judgeSizes(t, src, c)
 				judgeSensitivity(t, src, c)
+				if drawn { // which take longer
+					judgeWhatIf(t, src, c)
+					judgeSweep(t, src)
+				}
 			}
 		})
 	}
