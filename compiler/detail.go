@@ -34,6 +34,11 @@ func (d *Detail) StepDifference(other *Detail) [2]float64 {
 	return differenceRange(search.Difference(d.evaluator.Prior(), other.known(), d.known()))
 }
 
+// MemoryDifference is the same of what the other plan's busiest rank holds more.
+func (d *Detail) MemoryDifference(other *Detail) [2]float64 {
+	return d.evaluator.MemoryDifference(&other.plan.Memory.Peak, &d.plan.Memory.Peak)
+}
+
 // known is the plan as a search judges it.
 func (d *Detail) known() *search.Known {
 	k := &search.Known{}

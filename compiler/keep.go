@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
-	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Keep plans a job with a choice that was made before, of a version of ndc. The
@@ -153,21 +151,10 @@ func compare(j *job.Job, t *target.Target, p, now *plan.Plan, since string) {
 		return differs(&plan.Choice{Layout: p.Layout, Execution: p.Execution}, &a.Layout, &a.Execution) == ""
 	})
 	p.Alternatives = p.Alternatives[:min(len(p.Alternatives), search.Kept)]
+	kept, chosen := NewDetail(j, t, p), NewDetail(j, t, now)
+	more := kept.StepDifference(chosen)
 	if j.Constraints.Objective == "memory" {
-		p.Locked.GainRange = bytesGain(&p.Memory.Peak, &now.Memory.Peak)
-		return
+		more = kept.MemoryDifference(chosen)
 	}
-	longer := NewDetail(j, t, p).StepDifference(NewDetail(j, t, now))
-	p.Locked.GainRange = [2]float64{-longer[1], -longer[0]}
-}
-
-// bytesGain is the range of the share by which one peak is less than another that stands
-// in its place. Their errors are taken as independent: the logarithms of the two ranges add as
-// those of such do.
-func bytesGain(was, is *plan.Peak) [2]float64 {
-	apart := func(a, b units.Bytes) float64 { return math.Log(float64(a) / float64(b)) }
-	ratio := float64(is.DeviceBytes) / float64(was.DeviceBytes)
-	up := math.Hypot(apart(is.DeviceRangeBytes[1], is.DeviceBytes), apart(was.DeviceBytes, was.DeviceRangeBytes[0]))
-	down := math.Hypot(apart(is.DeviceBytes, is.DeviceRangeBytes[0]), apart(was.DeviceRangeBytes[1], was.DeviceBytes))
-	return [2]float64{units.RoundedTo(1-ratio*math.Exp(up), 1), units.RoundedTo(1-ratio*math.Exp(-down), 1)}
+	p.Locked.GainRange = [2]float64{-more[1], -more[0]}
 }

@@ -16,6 +16,12 @@ func (e *Evaluator) Prior() *uncertainty.Prior {
 	return uncertainty.For(e.job, e.runtime.Calibration.Time)
 }
 
+// MemoryDifference is the 90 % range of what the peak of a layout is more than that of another one,
+// as a share of it.
+func (e *Evaluator) MemoryDifference(of, over *plan.Peak) [2]float64 {
+	return e.memory.Difference(of, over)
+}
+
 // Uncertain fills in what the uncertainty of a legal layout's step depends on.
 // A pipeline that waits, waits for work like its own. It allocates nothing once
 // the layout's terms are known.

@@ -22,6 +22,7 @@ type overhead struct {
 	low, high   float64 // 90 % of residuals lie between 1-low and 1+high
 	pressed     float64 // the upper end where the allocator has to give back what it only caches
 	spread      float64 // of the logarithm of what is needed over what is predicted, where the allocator gives back what it caches
+	shared      float64 // share of the variance of residuals that layouts of one job have in common
 	growth      float64 // mean share that later steps need more than the first
 	crowd       uncertainty.Crowd
 	process     int64 // host memory of a rank's process
@@ -41,8 +42,8 @@ func overheadOf(c *runtime.Calibration, of *job.Calibration) overhead {
 		slack: slack, lossSlack: overheads["loss_slack/"+c.Memory], context: cmp.Or(overheads["context/"+c.Memory], overheads["context"]),
 		first: overheads["communicator"], more: overheads["communicator_later"],
 		low: overheads["range_low/"+c.Memory], high: overheads["range_high/"+c.Memory],
-		pressed: pressed,
-		spread:  math.Log1p(pressed) / uncertainty.Deviations(0.95), growth: overheads["growth"],
+		pressed: pressed, shared: overheads["range_shared/"+c.Memory],
+		spread: math.Log1p(pressed) / uncertainty.Deviations(0.95), growth: overheads["growth"],
 		crowd: uncertainty.Crowd{From: overheads["near_limit"], Chance: overheads["near_limit/"+c.Memory],
 			Times: overheads["near_limit_times"], Scatter: overheads["near_limit_scatter"]},
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),

@@ -80,6 +80,25 @@ func (m *Model) spreads(e *evaluation, skew, unpublished float64) uncertainty.Me
 // Crowd is what is known of steps that slow for want of memory.
 func (m *Model) Crowd() *uncertainty.Crowd { return &m.overhead.crowd }
 
+// Difference is the 90 % range of what the peak of a layout of the job is more than that of another
+// one, as a share of it. They share a part of the variance of their errors, by which both are off to
+// the same side; of the rest the logarithms of the two ranges add as those of independent errors do.
+func (m *Model) Difference(of, over *plan.Peak) [2]float64 {
+	apart := func(a, b units.Bytes) float64 { return math.Log(float64(a) / float64(b)) }
+	ends := func(p *plan.Peak) (down, up float64) {
+		return apart(p.DeviceBytes, p.DeviceRangeBytes[0]), apart(p.DeviceRangeBytes[1], p.DeviceBytes)
+	}
+	shared := m.overhead.shared
+	spread := func(own, other, same float64) float64 {
+		return math.Sqrt(float64((1-shared)*(float64(own*own)+float64(other*other))) + float64(shared*(own-same)*(own-same)))
+	}
+	down, up := ends(of)
+	overDown, overUp := ends(over)
+	at := apart(of.DeviceBytes, over.DeviceBytes)
+	low, high := at-spread(down, overUp, overDown), at+spread(up, overDown, overUp)
+	return [2]float64{units.RoundedTo(math.Exp(low)-1, 1), units.RoundedTo(math.Exp(high)-1, 1)}
+}
+
 // near is the share of the usable memory from which on imbalance, and what nobody
 // published, is always looked at.
 const near = 0.8
