@@ -186,10 +186,17 @@ func (i *initializer) walk(c caller) {
 		i.fail(IDFetch, c.at, cannotFetch, "Modules stand more than %d deep in one another at %s; one may call itself.", budget.MaxDepth, c.address)
 		return
 	}
-	if c.called != nil && i.excluded(&c) {
+	var excluded bool
+	var calls []lang.Call
+	var diags diag.List
+	i.alone(func() { // else another may be putting a module into its place
+		if excluded = c.called != nil && i.excluded(&c); !excluded {
+			calls, diags = lang.Calls(disk{}, c.name)
+		}
+	})
+	if excluded {
 		return
 	}
-	calls, diags := lang.Calls(disk{}, c.name)
 	for k := range diags {
 		if diags[k].Range.IsZero() { // of a folder that is not there
 			diags[k].Range = c.at
@@ -266,7 +273,8 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		known = nil
 	}
 	if known != nil {
-		switch err := lock.Verify(disk{}, root, known.Hash); {
+		var err error
+		switch i.alone(func() { err = lock.Verify(disk{}, root, known.Hash) }); {
 		case err == nil:
 			i.modules = append(i.modules, *known)
 			i.tell("kept", known)
@@ -401,7 +409,7 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 }
 
 // alone does some work in the folder of what is fetched while no other ndc init of
-// these jobs does, which would remove the drafts of this one.
+// these jobs does, which would remove the drafts of this one, or move what it reads.
 func (i *initializer) alone(work func()) {
 	output.Alone(signals.context(), filepath.FromSlash(i.from), work)
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/output"
 )
 
 // TestInitExcluded: a version of a module that is for another ndc is not taken, nor is
@@ -70,6 +74,53 @@ func TestInitExcluded(t *testing.T) {
 	}
 	write("jobs/job.hcl", strings.Replace(jobs, ">= 1", ">= 1, < 2.0.0", 1))
 	if diags := run(true); len(diags) > 0 {
+		t.Error(diags)
+	}
+}
+
+// TestInitWaits: while another init puts a module into its place, the folder that it
+// moves is not taken for missing.
+func TestInitWaits(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git here, by which repositories are made and served")
+	}
+	dir := t.TempDir()
+	jobs, team := filepath.Join(dir, "jobs"), filepath.Join(dir, "team")
+	err := errors.Join(os.Mkdir(jobs, 0o777), os.Mkdir(team, 0o777),
+		os.WriteFile(filepath.Join(team, "m.hcl"), nil, 0o666),
+		os.WriteFile(filepath.Join(jobs, "job.hcl"), []byte("module \"m\" {\n  source = \"git::file://"+filepath.ToSlash(team)+"?ref=main\"\n}\n"), 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-ec", "git init -q -b main; git add -A; git -c user.name=a -c user.email=a commit -q -m x")
+	cmd.Dir = team
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := func() diag.List {
+		i := &initializer{version: "1.2.0", fetched: map[string]*fetched{}, tags: map[string][]string{}}
+		return i.run(filepath.ToSlash(jobs))
+	}
+	if diags := run(); len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	if err := os.RemoveAll(team); err != nil { // so that nothing can be fetched again
+		t.Fatal(err)
+	}
+	module := filepath.Join(jobs, ".ndc", "modules", "m")
+	var diags diag.List
+	var group sync.WaitGroup
+	output.Alone(t.Context(), jobs, func() {
+		if err := os.Rename(module, module+".away"); err != nil {
+			t.Error(err)
+		}
+		group.Go(func() { diags = run() })
+		time.Sleep(200 * time.Millisecond)
+		if err := os.Rename(module+".away", module); err != nil {
+			t.Error(err)
+		}
+	})
+	if group.Wait(); len(diags) > 0 {
 		t.Error(diags)
 	}
 }
