@@ -224,28 +224,42 @@ func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 	return diags
 }
 
-// batchDetail names the smallest data-parallel size that is open, of the meshes that the
-// framework's rules allow where there are such, and the nearest batches that it divides.
+// batchDetail names the smallest data-parallel size that is open, the nearest batches that it
+// divides, and fewer nodes on which one divides the job's own.
 func batchDetail(j *job.Job, t *target.Target) string {
 	gbs := j.Training.GlobalBatchSize
-	smallest, legal := 0, false
+	smallest, unit := leastBatch(j, t)
+	nodes := ""
+	for _, n := range fewer(j) {
+		changed := withNodes(j, n)
+		able, diags := t.Again(changed)
+		if diags.HasErrors() || Check(changed, able).HasErrors() {
+			continue
+		}
+		if _, unit := leastBatch(changed, able); unit > 0 && gbs%unit == 0 {
+			nodes = fmt.Sprintf(", or %s", units.Count(n, "node"))
+			break
+		}
+	}
+	below := gbs / unit * unit
+	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d%s.",
+		gbs, j.Cluster.GPUs(), smallest, pinned(j, cuts), unit, max(unit, below), max(unit, below)+unit, nodes)
+}
+
+// leastBatch is the smallest data-parallel size of a job, of the meshes that the framework's
+// rules allow where there are such, and the least batch for it; 0 where there is no mesh.
+func leastBatch(j *job.Job, t *target.Target) (replicas, sequences int) {
+	legal := false
 	for _, m := range layout.NewSpace(j, t).Meshes {
 		var l plan.Layout
 		m.Fill(&l)
 		f := target.Facts{Job: j, Layout: &l, Exec: &plan.Execution{}, GPUs: j.Cluster.GPUs()}
 		allowed := !slices.ContainsFunc(t.Rules, func(r target.Rule) bool { return r.Mesh && r.Breaks(&f) })
-		if dp := l.DataParallel(); smallest == 0 || allowed && !legal || allowed == legal && dp < smallest {
-			smallest, legal = dp, allowed
+		if dp := l.DataParallel(); replicas == 0 || allowed && !legal || allowed == legal && dp < replicas {
+			replicas, legal = dp, allowed
 		}
 	}
-	nodes := ""
-	if list := fewer(j); len(list) > 0 {
-		nodes = fmt.Sprintf(", or %s", units.Count(list[0], "node"))
-	}
-	unit := smallest * least(j.Constraints.Layout.MicroBatchSize) * least(j.Constraints.Layout.MicroBatches)
-	below := gbs / unit * unit
-	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d%s.",
-		gbs, j.Cluster.GPUs(), smallest, pinned(j, cuts), unit, max(unit, below), max(unit, below)+unit, nodes)
+	return replicas, replicas * least(j.Constraints.Layout.MicroBatchSize) * least(j.Constraints.Layout.MicroBatches)
 }
 
 // least is the smallest value of a choice, 1 when it is free.

@@ -139,4 +139,17 @@ func TestBatches(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}
+	have.Rules = nil
+	for refused, want := range map[int]string{0: ", or 6 nodes.", 6: " or 63."} { // by the framework
+		have.For = func(j *job.Job) (*target.Target, diag.List) {
+			var diags diag.List
+			if j.Cluster.Nodes == refused {
+				diags.Error(IDAxisUnsupported, diag.Range{}, "", "")
+			}
+			return have, diags
+		}
+		if got := batchDetail(j, have); !strings.HasSuffix(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
 }
