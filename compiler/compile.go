@@ -265,6 +265,9 @@ func nearest(j *job.Job, misses []search.Candidate) []plan.Nearest {
 		c := &misses[i]
 		n := plan.Nearest{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes}
 		n.MissingBytes, n.MissingHostBytes = c.Missing(j)
+		for _, name := range offloads(j, c, nil) {
+			n.With = append(n.With, "execution."+name)
+		}
 		list = append(list, n)
 	}
 	return list

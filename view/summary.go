@@ -520,7 +520,7 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	}
 	for i := range p.Infeasible.Nearest {
 		n := &p.Infeasible.Nearest[i]
-		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing(p, n), Duration(n.StepSeconds)))
+		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step%s", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing(p, n), Duration(n.StepSeconds), beside(n)))
 	}
 	for _, f := range p.Infeasible.Fixes {
 		section(b, "Would fit", fmt.Sprintf("%s (%s on the device, %s a step)", f.Change, GiB(f.PeakDeviceBytes), Duration(f.StepSeconds)))
@@ -528,6 +528,14 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	if searched {
 		section(b, "Search", searchLine(&p.Search))
 	}
+}
+
+// beside names what the step and memory of a layout rest on.
+func beside(n *plan.Nearest) string {
+	if n.With == nil {
+		return ""
+	}
+	return " with " + strings.Join(n.With, " and ")
 }
 
 // missing says by how much a layout fails the limit of memory: with the upper

@@ -41,7 +41,7 @@ func infeasibleExample() *plan.Plan {
 	p.Feasible = false
 	p.Infeasible = &plan.Infeasible{
 		Reasons: []plan.Reason{{ID: "memory", Summary: "stage 0 needs 91.3 GiB of 76.0 GiB usable on rank 0: 52.0 activations, 39.3 other"}},
-		Nearest: []plan.Nearest{{Layout: p.Layout, StepSeconds: 10, PeakDeviceBytes: 91 * units.GiB, MissingBytes: 15 * units.GiB},
+		Nearest: []plan.Nearest{{Layout: p.Layout, StepSeconds: 10, PeakDeviceBytes: 91 * units.GiB, MissingBytes: 15 * units.GiB, With: []string{"execution.offload.optimizer"}},
 			{Layout: p.Layout, StepSeconds: 11, PeakDeviceBytes: 60 * units.GiB, MissingHostBytes: 100 * units.GiB}},
 		Fixes: []plan.Fix{{Change: "cluster.nodes = 2 (now 1)", StepSeconds: 5, PeakDeviceBytes: 50 * units.GiB}},
 	}

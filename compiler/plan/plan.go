@@ -323,6 +323,7 @@ type Nearest struct {
 	PeakDeviceBytes  units.Bytes
 	MissingBytes     units.Bytes // of the GPU's memory
 	MissingHostBytes units.Bytes // of a node's memory
+	With             []string    // paths of what it offloads unasked, such as "execution.offload.optimizer"
 }
 
 // Fix is a change to the job that the compiler has verified to fit.

@@ -102,7 +102,7 @@ func infeasibleOf(i *plan.Infeasible) *Infeasible {
 		Reasons: each(i.Reasons, func(r plan.Reason) Reason { return Reason(r) }),
 		Nearest: each(i.Nearest, func(n plan.Nearest) Nearest {
 			return Nearest{Layout: Layout(n.Layout), StepSeconds: n.StepSeconds, PeakDeviceBytes: n.PeakDeviceBytes,
-				MissingBytes: n.MissingBytes, MissingHostBytes: n.MissingHostBytes}
+				MissingBytes: n.MissingBytes, MissingHostBytes: n.MissingHostBytes, With: n.With}
 		}),
 		Fixes: each(i.Fixes, func(f plan.Fix) Fix { return Fix(f) }),
 	}
@@ -220,7 +220,7 @@ func (i *Infeasible) decision() *plan.Infeasible {
 		Reasons: each(i.Reasons, func(r Reason) plan.Reason { return plan.Reason(r) }),
 		Nearest: each(i.Nearest, func(n Nearest) plan.Nearest {
 			return plan.Nearest{Layout: plan.Layout(n.Layout), StepSeconds: n.StepSeconds, PeakDeviceBytes: n.PeakDeviceBytes,
-				MissingBytes: n.MissingBytes, MissingHostBytes: n.MissingHostBytes}
+				MissingBytes: n.MissingBytes, MissingHostBytes: n.MissingHostBytes, With: n.With}
 		}),
 		Fixes: each(i.Fixes, func(f Fix) plan.Fix { return plan.Fix(f) }),
 	}

@@ -368,6 +368,7 @@ type Nearest struct {
 	PeakDeviceBytes  units.Bytes   `json:"peak_device_bytes"`
 	MissingBytes     units.Bytes   `json:"missing_bytes"`      // of the GPU's memory
 	MissingHostBytes units.Bytes   `json:"missing_host_bytes"` // of a node's memory
+	With             []string      `json:"with,omitempty"`     // paths of what it offloads unasked
 }
 
 // Fix is a change to the job that the compiler has verified to fit.
