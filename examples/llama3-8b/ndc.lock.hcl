@@ -23,7 +23,7 @@ plan "llama3-8b" "deepspeed" {
     recompute               = "full"
     recompute_modules       = []
     recompute_method        = "block"
-    recompute_layers        = 8
+    recompute_layers        = 7
   }
 
   execution {
