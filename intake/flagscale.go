@@ -68,7 +68,8 @@ func (in *intake) started(options File) (shell.Word, tree.Object) {
 			continue
 		}
 		program, _ := at(e, entrypoint)
-		for key, to := range map[string]string{"nnodes": "cluster.nodes", "nproc_per_node": "cluster.gpus_per_node"} {
+		for _, option := range [][2]string{{"nnodes", "cluster.nodes"}, {"nproc_per_node", "cluster.gpus_per_node"}} {
+			key, to := option[0], option[1]
 			if n, ok := at(e, "experiment.runner."+key); ok {
 				if count, is := n.Int(); is && count > 0 {
 					place := draft.Place{File: f.Name, Line: n.Line}

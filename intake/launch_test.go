@@ -452,7 +452,7 @@ func TestComponents(t *testing.T) {
 // its options name; without it the program is not known.
 func TestExperiment(t *testing.T) {
 	options := File{Name: "train/rwkv_3b.yaml", Content: []byte("system:\n  seed: ${experiment.seed}\nmodel:\n  num_layers: 8\n  hidden_size: 64\n  num_attention_heads: 8\n  seq_length: 64\n  max_position_embeddings: 64\n  train_iters: ${experiment.steps}\n")}
-	e := File{Name: "train.yaml", Content: []byte("defaults:\n  - train: 3b\nexperiment:\n  seed: 7\n  task:\n    type: train\n    entrypoint: ./flagscale/train/train_rwkv.py\n  runner:\n    nnodes: 3\n    nproc_per_node: 4\n  envs:\n    NCCL_DEBUG: INFO\n")}
+	e := File{Name: "train.yaml", Content: []byte("defaults:\n  - train: 3b\nexperiment:\n  seed: 7\n  task:\n    type: train\n    entrypoint: ./flagscale/train/train_rwkv.py\n  runner: {nproc_per_node: 4, nnodes: 3}\n  envs:\n    NCCL_DEBUG: INFO\n")}
 	for _, files := range [][]File{{options, e}, {e, options}} {
 		r, diags := Import(files, Options{})
 		if diags.HasErrors() {
@@ -466,6 +466,12 @@ func TestExperiment(t *testing.T) {
 		}
 		if !slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--train-iters" && f.Verdict == draft.Unknown }) {
 			t.Errorf("of a name that the experiment has not: %+v", r.Findings)
+		}
+		for range 8 { // of one line
+			again, _ := Import(files, Options{})
+			if diff := cmp.Diff(r.Findings, again.Findings); diff != "" {
+				t.Fatal(diff)
+			}
 		}
 	}
 	r, diags := Import([]File{options}, Options{})
