@@ -407,6 +407,9 @@ func (in *intake) missing() string {
 				return why
 			}
 		}
+		if len(e.script.Problems) > 0 {
+			return fmt.Sprintf(" %s is not read to its end: %s.", path.Base(f.Name), e.script.Problems[0])
+		}
 		if len(e.script.Cut) > 0 {
 			c := e.script.Cut[0]
 			return fmt.Sprintf(" On line %d bash runs %s as a command: the line before does not go on, and its command is without this option and all that follow.", c.Words[0].Line, c.Words[0].Text)

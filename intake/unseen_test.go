@@ -83,6 +83,7 @@ func TestCut(t *testing.T) {
 		"for i in 1 2; do\n" + program + model + "\n--save /ck\ndone":                               "3:--save /ck",
 		program + model + "$MORE\n$OPTIONS --save /ck":                                              "",
 		program + "--tensor-model-parallel-size 4 --bf16 --swiglu\n" + model + "--weight-decay 0.1": "refused: On line 2 bash runs --num-layers as a command: ",
+		"f() { echo \"$(f)$(f)$(f)\"; }\nX=$(f)\n" + program + model:                                "refused: run.sh is not read to its end: the script computes more than ndc follows.",
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
 		got := ""
