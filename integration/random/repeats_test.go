@@ -131,11 +131,13 @@ func goBack(folder, kept, marker, latest string) error {
 
 // repeats reports whether a launch computes what a single rank does. Masks of dropout and the
 // tokens that full experts drop differ from rank to rank, and so do the weights that ranks of
-// Megatron-FSDP draw of tensors that are split before they are sharded.
+// Megatron-FSDP draw of tensors that are split before they are sharded. Its balancing loss over
+// the whole batch is of the micro-batches so far (megatron/core/transformer/moe/router.py,
+// ga_steps), of which a single rank has more.
 func repeats(l *artifacts.Launch) bool {
 	m, y := &l.Job.Model, l.Layout
 	split := y.TensorParallel * y.PipelineParallel * y.ExpertParallel * y.ExpertTensorParallel
-	return m.Dropout == 0 && (m.MoE == nil || !m.MoE.TokenDrop) &&
+	return m.Dropout == 0 && (m.MoE == nil || !m.MoE.TokenDrop && (m.MoE.Router.Balance != "global_aux_loss" || y.DataParallel() == 1)) &&
 		(l.Framework != "megatron" || !l.Execution.FullySharded || split == 1)
 }
 
