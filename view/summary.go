@@ -171,22 +171,6 @@ func Layout(l *plan.Layout) string {
 	return strings.Join(parts, ", ") + "\n" + strings.Join(work, ", ")
 }
 
-// Differing names what a choice has otherwise than another, as jobs set it.
-func Differing(c, other *plan.Choice) string {
-	var list []string
-	for i := range option.Axes {
-		if a := &option.Axes[i]; !a.Same(&c.Layout, &other.Layout) && !slices.Contains(c.Open, a.Name) {
-			list = append(list, a.Name+" = "+a.Text(&c.Layout))
-		}
-	}
-	for i := range option.Options {
-		if o := &option.Options[i]; !o.Same(&c.Execution, &other.Execution) && !slices.Contains(c.Open, o.Name) {
-			list = append(list, o.Name+" = "+o.Spelled(&c.Execution))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // locked says since when a choice is kept, and what would be chosen now: its layout, or
 // what else differs where that is the same.
 func locked(p *plan.Plan) string {
@@ -196,7 +180,7 @@ func locked(p *plan.Plan) string {
 	}
 	would := Layout(&l.WouldChoose.Layout)
 	if would == Layout(&p.Layout) {
-		would = Differing(&plan.Choice{Layout: l.WouldChoose.Layout, Execution: l.WouldChoose.Execution}, &plan.Choice{Layout: p.Layout, Execution: p.Execution})
+		would = strings.Join(Changes(&p.Layout, &p.Execution, &l.WouldChoose.Layout, &l.WouldChoose.Execution), ", ")
 	}
 	return fmt.Sprintf("chosen by ndc %s; a build would now choose, with --replan,\n%s\nwhich saves %.1f %% to %.1f %% (90 %% range of the difference), at %s a step", l.SinceVersion,
 		would, 100*l.GainRange[0], 100*l.GainRange[1], Duration(l.WouldChoose.StepSeconds))

@@ -96,7 +96,11 @@ func told(why string, p *plan.Plan, c *plan.Choice) string {
 	case lock.SameChoice(c, &plan.Choice{Layout: p.Layout, Execution: p.Execution}):
 		return note + "; it is the same choice"
 	case was == view.Layout(&p.Layout):
-		return note + ". Before, " + view.Differing(c, &plan.Choice{Layout: p.Layout, Execution: p.Execution})
+		known := slices.DeleteFunc(view.Changes(&p.Layout, &p.Execution, &c.Layout, &c.Execution), func(set string) bool {
+			name, _, _ := strings.Cut(set, " = ")
+			return slices.Contains(c.Open, name)
+		})
+		return note + ". Before, " + strings.Join(known, ", ")
 	}
 	return note + ". Before:\n" + was
 }

@@ -20,7 +20,7 @@ func Recipe(src []byte) (c shell.Command, environment []shell.Export, rest tree.
 	if err != nil {
 		return c, nil, nil, false
 	}
-	flagScale := IsFlagScale(src)
+	flagScale := ofFlagScale(n)
 	for _, section := range n.Object() {
 		switch section.Key {
 		case "system", "model", "data":
@@ -58,9 +58,10 @@ func Recipe(src []byte) (c shell.Command, environment []shell.Export, rest tree.
 // IsFlagScale reports options of FlagScale in YAML.
 func IsFlagScale(src []byte) bool {
 	n, err := tree.YAML(src)
-	if err != nil {
-		return false
-	}
+	return err == nil && ofFlagScale(n)
+}
+
+func ofFlagScale(n tree.Node) bool {
 	_, ok := n.Object().Find("system")
 	return ok
 }
