@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -23,12 +25,17 @@ const (
 )
 
 // cluster is a running Slurm.
-type cluster struct{ dir string }
+type cluster struct {
+	dir string
+	// hidden is the folders that are taken away from a node, under hiding.
+	hidden map[int][]string
+	hiding sync.Mutex
+}
 
 // start brings the cluster up. It ends with the namespaces of this process.
 func start(t *testing.T) *cluster {
 	t.Helper()
-	c := &cluster{dir: filepath.Join(here.Folder, "slurm")}
+	c := &cluster{dir: filepath.Join(here.Folder, "slurm"), hidden: map[int][]string{}}
 	for _, d := range []string{"etc", "run", "log", "state", "spool", "dev"} {
 		must(t, os.MkdirAll(filepath.Join(c.dir, d), 0o755))
 	}
@@ -175,7 +182,13 @@ func (c *cluster) daemons(t *testing.T) {
 // startNode boots a node: it has a network, mounts and a name of its own.
 func (c *cluster) startNode(t *testing.T, i int) {
 	t.Helper()
-	inner := fmt.Sprintf("hostname n%[1]d && exec slurmd -D -N n%[1]d -f %[2]s/etc/slurm.conf", i, c.dir)
+	c.hiding.Lock()
+	defer c.hiding.Unlock()
+	inner := fmt.Sprintf("hostname n%d && ", i)
+	for _, folder := range c.hidden[i] {
+		inner += fmt.Sprintf("mount -t tmpfs -o size=64k none %q && ", folder)
+	}
+	inner += fmt.Sprintf("exec slurmd -D -N n%d -f %s/etc/slurm.conf", i, c.dir)
 	c.run(t, "nsenter", fmt.Sprintf("--net=/run/netns/n%d", i), "unshare", "--uts", "--mount", "sh", "-c", inner)
 }
 
@@ -188,15 +201,19 @@ func (c *cluster) crash(t *testing.T, i int) {
 }
 
 // hide takes a folder away from a node, as a file system that is not mounted there, until
-// the test has ended. A node that was booted since has mounts of its own: another test may
-// have crashed it.
+// the test has ended. Another test may crash the node: it boots without the folder, too.
 func (c *cluster) hide(t *testing.T, i int, folder string) {
 	t.Helper()
-	node := c.do(t, "pgrep -o -f '^slurmd -D -N n%d '", i)
-	c.do(t, "nsenter --mount --target %s mount -t tmpfs -o size=64k none %q", node, folder)
 	t.Cleanup(func() {
-		c.do(t, "! kill -0 %[1]s 2>/dev/null || nsenter --mount --target %[1]s umount %[2]q", node, folder)
+		c.hiding.Lock()
+		defer c.hiding.Unlock()
+		c.hidden[i] = slices.DeleteFunc(c.hidden[i], func(f string) bool { return f == folder })
+		c.do(t, "! node=$(pgrep -o -f '^slurmd -D -N n%d ') || nsenter --mount --target $node umount %q", i, folder)
 	})
+	c.hiding.Lock()
+	defer c.hiding.Unlock()
+	c.hidden[i] = append(c.hidden[i], folder)
+	c.do(t, "nsenter --mount --target $(pgrep -o -f '^slurmd -D -N n%d ') mount -t tmpfs -o size=64k none %q", i, folder)
 }
 
 func (c *cluster) run(t *testing.T, name string, args ...string) {
