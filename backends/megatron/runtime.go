@@ -21,7 +21,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		Sharding:     distributedOptimizer,
 		FullySharded: megatronFSDP,
 		// plain 1F1B waits for transfers, interleaved schedules send behind compute
-		Pipeline:       runtime.Pipeline{Blocking: true},
+		Pipeline:       runtime.Pipeline{Blocking: true, NormBehindLayers: v.atLeast(16, 0) && j.Model.LayerPattern == ""}, // megatron/core/transformer/transformer_block.py, has_final_layernorm_in_this_stage
 		TensorParallel: runtime.TensorParallel{Overlaps: true, UserBuffers: true},
 		Layers: runtime.Layers{Implementation: "megatron", Elementwise: "megatron", AccumulatesWeightGradients: true, JoinsClamped: true,
 			MambaChunk:    128, // megatron/core/ssm/mamba_mixer.py, chunk_size

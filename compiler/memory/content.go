@@ -110,6 +110,12 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 	if m.runtime.Pipeline.ReceivesAll {
 		m.receive(e, number, y)
 	}
+	if m.endsDecoder(number) {
+		y.elements.Dense += t.finalNorm
+		if !last { // else it is a part of the head
+			y.keep(lineNorms, input)
+		}
+	}
 	if first {
 		c.begins = class
 		m.begin(e, c, y)
@@ -163,16 +169,30 @@ func (m *Model) begin(e *evaluation, c *content, y *chunk) {
 	}
 }
 
-// end adds final norm and output head. A rank that does not hold the embedding
-// has a copy of it for a tied head or for MTP layers.
+// endsDecoder reports whether the norm behind the last decoder layer is in a chunk.
+func (m *Model) endsDecoder(number int) bool {
+	starts := m.pipeline.starts
+	last := len(starts) - 2
+	if m.runtime.Pipeline.NormBehindLayers && m.arch.Model.MTP.Layers > 0 {
+		for starts[last] == starts[last+1] {
+			last--
+		}
+	}
+	return number == last
+}
+
+// end adds the output head. A rank that does not hold the embedding has a copy of
+// it for a tied head or for MTP layers.
 func (m *Model) end(e *evaluation, c *content, y *chunk) {
 	t := e.terms
-	c.head = t.finalNorm + t.word
+	c.head = t.word
+	if m.endsDecoder(e.l.Chunks() - 1) {
+		c.head += t.finalNorm
+	}
 	if m.runtime.Layers.AccumulatesWeightGradients {
 		c.endScratch = t.word * m.element
 	}
 	y.owed += t.head.kept + t.head.output + 2*t.layers[0].input
-	y.elements.Dense += t.finalNorm
 	tied := m.arch.Model.TiedEmbeddings
 	if !tied {
 		y.elements.Dense += t.word

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -291,5 +292,47 @@ func BenchmarkPeak(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestNormBehindLayers: of a model with multi-token prediction, whose last stage has no
+// decoder layer, the norm before the head is in the stage before, with its input, where a
+// framework says so; of any other model it is in the last.
+func TestNormBehindLayers(t *testing.T) {
+	const hidden, sequence = 1024, 512
+	for _, c := range []struct {
+		mtp, last int // multi-token-prediction layers; layers of the last stage
+		moves     bool
+	}{{1, 0, true}, {1, 1, false}, {0, 0, false}} {
+		stages := map[bool][]plan.StageMemory{}
+		for _, behind := range []bool{false, true} {
+			j := gpt(hidden, 8, sequence)
+			j.Model.MTP.Layers = c.mtp
+			target := wholeTarget()
+			target.Runtime = runtimes.Whole()
+			target.Runtime.Pipeline.NormBehindLayers = behind
+			l := plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 3, VirtualPipeline: 1, PipelineSchedule: plan.Schedule1F1B, StageLayers: []int{2, 2 - c.last, c.last},
+				ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 8}
+			x := plan.Execution{Attention: "flash", LossChunks: 1, CUDAGraphs: "none", GradientDType: "fp32", OptimizerStateDType: "fp32"}
+			stages[behind] = New(j, target).Memory(&l, &x).Stages
+		}
+		const elements = 2 * hidden // a weight and a bias
+		want := map[string]int64{}
+		if c.moves {
+			want = map[string]int64{"1 parameters": 2 * elements, "1 gradients": 4 * elements, "1 master_parameters": 4 * elements, "1 optimizer_moments": 8 * elements,
+				"2 parameters": -2 * elements, "2 gradients": -4 * elements, "2 master_parameters": -4 * elements, "2 optimizer_moments": -8 * elements,
+				"1 activations_norms": 2 * 2 * sequence * hidden} // of two micro-batches in flight
+		}
+		got := map[string]int64{}
+		for s := range stages[true] {
+			for i, y := range stages[true][s].Ledger {
+				if more := int64(y.Bytes - stages[false][s].Ledger[i].Bytes); more != 0 {
+					got[fmt.Sprintf("%d %s", s, y.ID)] = more
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%+v: %s", c, diff)
+		}
 	}
 }

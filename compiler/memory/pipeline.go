@@ -223,12 +223,12 @@ func (m *Model) sameLayers(rank int) bool {
 	return true
 }
 
-// alike reports whether two chunks have the same layers, in the same order: block
-// recompute keeps what the first ones make apart from the others.
+// alike reports whether two chunks have the same layers, in the same order, and the
+// same norm behind them: block recompute keeps what the first ones make apart from the others.
 func (m *Model) alike(a, b int) bool {
 	starts := m.pipeline.starts
 	layers := starts[a+1] - starts[a]
-	if starts[b+1]-starts[b] != layers {
+	if starts[b+1]-starts[b] != layers || m.endsDecoder(a) != m.endsDecoder(b) {
 		return false
 	}
 	for i := range layers {

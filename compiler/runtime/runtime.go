@@ -76,6 +76,10 @@ type Pipeline struct {
 	// ReceivesAll says that a stage has buffers to receive the activations and
 	// gradients of all micro-batches into.
 	ReceivesAll bool
+	// NormBehindLayers says that the norm before the output head of a model with
+	// multi-token prediction stands behind the last decoder layer, in whatever chunk
+	// that is; otherwise it stands before the head.
+	NormBehindLayers bool
 }
 
 // TensorParallel is how tensor parallelism cuts what a model is made of and
