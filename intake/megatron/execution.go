@@ -143,6 +143,10 @@ func (r *reading) states() {
 			r.d.Correct(o.line, o.name, draft.Unknown, "", "with moments in fp32 the job is without it: it keeps two bytes less of every master parameter, and no gradients in fp32 during the step")
 		}
 	}
+	aware := r.d.Bool("execution.offload.optimizer") || r.d.Has(path) && r.d.Text(path) != "fp32"
+	if o := r.given["main_params_dtype"]; o != nil && o.first() != "fp32" && !aware { // optimizer_config.py
+		r.takeBack(o, draft.Unknown, "the release takes it beside --use-precision-aware-optimizer alone, which the job is without")
+	}
 }
 
 // graphs settles what CUDA graphs capture: with the implementation of Transformer

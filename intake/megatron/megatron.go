@@ -470,7 +470,7 @@ func (r *reading) trim(o *option, entry *schema.Option) {
 // pass hands an option on to the framework, which takes the last of several.
 func (r *reading) pass(o *option, class schema.Class, earlier *option) {
 	if earlier != nil {
-		r.takeBack(earlier, o)
+		r.takeBack(earlier, draft.Left, fmt.Sprintf("it stands again on line %d, and the last counts", o.line.Line))
 	}
 	if o.open && strings.Contains(o.first(), "BASH_SOURCE") && class.Kind == schema.Chosen {
 		r.find(o, draft.Left, "", "beside the script, where ndc has a place of its own")
@@ -500,9 +500,9 @@ func (r *reading) pass(o *option, class schema.Class, earlier *option) {
 	r.find(o, draft.Passed, "", class.Why)
 }
 
-// takeBack passes an option no longer on that stands again.
-func (r *reading) takeBack(earlier, again *option) {
-	start := slices.Index(r.passed, earlier.long)
+// takeBack passes an option no longer on, and says what it is instead.
+func (r *reading) takeBack(o *option, v draft.Verdict, why string) {
+	start := slices.Index(r.passed, o.long)
 	if start < 0 {
 		return
 	}
@@ -511,7 +511,7 @@ func (r *reading) takeBack(earlier, again *option) {
 		end++
 	}
 	r.passed = slices.Delete(r.passed, start, end)
-	r.d.Correct(earlier.line, earlier.name, draft.Left, "", fmt.Sprintf("it stands again on line %d, and the last counts", again.line.Line))
+	r.d.Correct(o.line, o.name, v, "", why)
 }
 
 // usual reports whether a value is the default of a table.

@@ -186,6 +186,9 @@ func TestMapped(t *testing.T) {
 		{"--use-precision-aware-optimizer --main-grads-dtype bf16", "--use-precision-aware-optimizer", draft.Unknown},
 		{"--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16", "--use-precision-aware-optimizer", draft.Mapped},
 		{"--use-precision-aware-optimizer --optimizer-cpu-offload", "--optimizer-cpu-offload", draft.Mapped},
+		{"--use-precision-aware-optimizer --main-params-dtype fp16", "--main-params-dtype", draft.Unknown},
+		{"--main-params-dtype fp16", "--main-params-dtype", draft.Unknown},
+		{"--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 --main-params-dtype fp16", "--main-params-dtype", draft.Passed},
 	} {
 		d := draft.New()
 		words := command("pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64 --global-batch-size 8 " + c.options)
