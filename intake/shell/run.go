@@ -543,7 +543,7 @@ func (e *evaluator) nested(t text) {
 	if e.depth >= maxDepth || !e.spend(1, len(t)) {
 		return
 	}
-	p, err := checked([]byte(t.String()))
+	p, err := checked(t.script())
 	if err != nil {
 		return
 	}

@@ -90,6 +90,7 @@ func TestRead(t *testing.T) {
 		{"case of a glob with quotes", "A=7b-x; case $A in \"7b*\") N=1;; \"*\") N=2;; \"7b\"*) N=32;; esac; run $N", "run 32"},
 		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 2\nrun 2"},
 		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
+		{"quotes of what only a run knows, in quotes", "H=$(head -1 f | awk '{print $1}'); C=\"bash -c 'cd /x && run --h $H --a 1'\"; eval $C", "cd /x\nrun --h <$(head -1 f | awk \"{print $1}\")> --a 1\nbash -c cd /x && run --h $(head -1 f | awk \"{print $1}\") --a 1"},
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},
 		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
 		{"trimmed", "P=/a/b.sh; run ${P##*/} ${P%.sh} ${P/a/c}", "run b.sh /a/b /c/b.sh"},

@@ -83,6 +83,27 @@ func (t text) glob() string {
 	return b.String()
 }
 
+// script is text as a script of its own. What only a run knows stands in it as it is written,
+// and its quotes do not end those that it stands in.
+func (t text) script() []byte {
+	b := []byte(t.String())
+	var quote byte // in which the text is
+	for i, c := range t {
+		switch {
+		case c.open:
+			if c.b == '\'' && quote == '\'' {
+				b[i] = '"'
+			}
+		case c.b != '\'' && c.b != '"' || quote != '\'' && i > 0 && t[i-1].b == '\\':
+		case quote == 0:
+			quote = c.b
+		case quote == c.b:
+			quote = 0
+		}
+	}
+	return b
+}
+
 // fields splits text where white space is not quoted.
 func (t text) fields() []text { return t.fieldsAt(blank) }
 
