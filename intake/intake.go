@@ -178,6 +178,8 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 			unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM."+in.missing())
 		} else if f, give := in.withoutEngine(); give != "" {
 			unreadable(&diags, f, "What it starts is configured by a file that is not among these."+give)
+		} else if in.o.Backend == "" && in.startsDeepSpeed() {
+			in.launch = settings.DeepSpeedKind
 		}
 	}
 	if diags.HasErrors() {

@@ -460,6 +460,20 @@ func (in *intake) withoutEngine() (File, string) {
 	return File{}, ""
 }
 
+// startsDeepSpeed reports a script that starts DeepSpeed, whose configuration its program makes.
+func (in *intake) startsDeepSpeed() bool {
+	for _, s := range in.whole() {
+		for _, c := range s.Commands {
+			by := func(w shell.Word) bool { return path.Base(w.Text) == "deepspeed" || w.Text == "--deepspeed" }
+			program := func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }
+			if slices.ContainsFunc(c.Words, by) && slices.ContainsFunc(c.Words, program) && idle(c) == "" && stranger(c) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // pythonConfig is where a command names a configuration of TorchTitan 0.3 or later,
 // and its name; "" where it names none.
 func pythonConfig(c shell.Command) (line int, config string) {

@@ -961,6 +961,21 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestUnwritten: a launch of DeepSpeed whose program makes its configuration is one of DeepSpeed.
+func TestUnwritten(t *testing.T) {
+	model := File{Name: "config.json", Content: []byte(`{"model_type": "llama", "hidden_size": 64}`)}
+	for script, want := range map[string]string{
+		"deepspeed --num_gpus 8 main.py --zero_stage 3":              "deepspeed",
+		"torchrun --nproc_per_node 8 main.py --deepspeed --lr 1":     "deepspeed",
+		"pip install deepspeed\ntorchrun --nproc_per_node 8 main.py": "megatron",
+	} {
+		r, diags := Import([]File{model, {Name: "run.sh", Content: []byte(script)}}, Options{})
+		if diags.HasErrors() || !strings.Contains(string(r.Job), `backend "`+want+`"`) {
+			t.Errorf("%s: %v, want a job of %s", script, diags, want)
+		}
+	}
+}
+
 // TestWritten: the configuration that a script writes counts as the file would: of several
 // the one that the launch names, and as it was written last.
 func TestWritten(t *testing.T) {
