@@ -944,6 +944,7 @@ func TestMissing(t *testing.T) {
 		"torchrun pretrain_gpt.py \"$@\"":                                                                                                     "starts pretrain_gpt.py with arguments of its own, which stand behind --.",
 		"deepspeed \"$(dirname \"$0\")\"/sft.py --zero_stage $S":                                                                              "it starts sft.py, whose options say no run",
 		"cd /repo\nsh shells/run_13b.sh":                                                                                                      "On line 3 it starts shells/run_13b.sh: give that file, too.",
+		"bash \"$(realpath \"$(dirname \"$0\")/..\")/shells/local.sh\" \"$@\"":                                                                "On line 2 it starts local.sh: give that file, too.",
 		"H=/w\nsource \"$H/helpers.sh\" || exit\nsource v/bin/activate\nsetup \"$@\"\neval \"${run_cmd[*]}\"":                                 "On line 3 it reads /w/helpers.sh, where what it starts may stand: give that file, too.",
 		"source $(dirname $BASH_SOURCE)/common.sh\nexport MINIBS=144":                                                                         "It sets variables alone: give the script that starts",
 	} {

@@ -41,15 +41,30 @@ func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
 		if strings.HasPrefix(w.Text, "--") {
 			break
 		}
-		if parts := strings.Fields(w.Text); len(parts) > 1 { // a command for another shell
-			w.Text = parts[len(parts)-1]
-		}
+		w.Text = lastField(w.Text) // of a command for another shell
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
 		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
 			all = append(all, w)
 		}
 	}
 	return all
+}
+
+// lastField is what stands behind the last blank that is not in parentheses.
+func lastField(text string) string {
+	text = strings.TrimSpace(text)
+	depth := 0
+	for i, b := range slices.Backward([]byte(text)) {
+		switch {
+		case b == ')':
+			depth++
+		case b == '(':
+			depth--
+		case depth == 0 && strings.IndexByte(" \t\n", b) >= 0:
+			return text[i+1:]
+		}
+	}
+	return text
 }
 
 // starts says what a script starts last that says nothing of a run to ndc, and what would: a
