@@ -131,6 +131,8 @@ func idle(c shell.Command) string {
 	words, name := c.Words, c.Words[0].Text
 	if i := slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }); i >= 0 {
 		words, name = words[:i+1], words[i].Text // what stands behind is its options
+	} else if i := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "-m" }); i > 0 && i+1 < len(words) && strings.HasPrefix(path.Base(words[i-1].Text), "python") {
+		name = words[i+1].Text
 	}
 	p := among(words, func(p foreign) bool { return p.Does != "" })
 	if p == nil {

@@ -147,7 +147,14 @@ func TestIdle(t *testing.T) {
 		"megatron export --model m --tensor_model_parallel_size 2 --load a --save b --bf16 x": "ms-swift, which exports",
 		"A=\"" + model + "\"; deepspeed tasks/eval_harness/evaluate.py --load c $A":           "evaluate.py, which evaluates a model",
 		"accelerate launch lm_evaluate_megatron_qwen.py" + model:                              "lm_evaluate_megatron_qwen.py, which evaluates a model",
-		"lm_eval --model hf": "lm_eval, which evaluates a model",
+		"lm_eval --model hf":                "lm_eval, which evaluates a model",
+		"lm_eval -m hf":                     "lm_eval, which evaluates a model",
+		"srun python -m lm_eval --model hf": "On line 1 it starts lm_eval, which evaluates a model",
+		"python -m examples.inference.gpt.gpt_dynamic_inference" + model: "gpt_dynamic_inference, which generates text",
+		"torchrun examples/inference/offline_inference.py" + model:       "offline_inference.py, which generates text",
+		"torchrun modelopt/quantize.py --export-quant-cfg fp8" + model:   "quantize.py, which quantises, exports",
+		"torchrun modelopt/mmlu.py" + model:                              "mmlu.py, which evaluates",
+		"torchrun tools/retro/preprocess_data.py" + model:                "preprocess_data.py, which prepares data",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte(command + "\n")}}, Options{})
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
