@@ -177,6 +177,15 @@ func TestFormerWords(t *testing.T) {
 	}
 }
 
+// TestNoRecompute: ms-swift, which recomputes unless it is told not to, has a word for that.
+func TestNoRecompute(t *testing.T) {
+	for options, want := range map[string]string{"": "selective", " --recompute_granularity none": "none"} {
+		if got := launched(t, "megatron sft --model a/b --tensor_model_parallel_size 2"+options).Text("constraints.layout.recompute"); got != want {
+			t.Errorf("%s: %q, want %q", options, got, want)
+		}
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
