@@ -104,6 +104,8 @@ func (in *intake) starts() string {
 					return what + ", whose options say no run that ndc reads."
 				case argument.MatchString(behind[k].Text):
 					return what + " with arguments of its own, which stand behind --."
+				case behind[k].Own:
+					return fmt.Sprintf("%s with %s, of which only a run knows what the script makes it.", what, draft.Guarded("", behind[k].Text))
 				}
 				return fmt.Sprintf("%s with %s, which nothing given says: give the file that sets it, too.", what, draft.Guarded("", behind[k].Text))
 			}
