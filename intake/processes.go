@@ -57,8 +57,11 @@ var (
 	host    = regexp.MustCompile(`^[^:]+:(\d+)$`)
 )
 
+// torchLaunchers are the names of PyTorch's own launcher.
+var torchLaunchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch"}
+
 // nodeLaunchers are what starts processes on all GPUs of a node by itself.
-var nodeLaunchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate", "accelerate-launch", "accelerate.commands.launch"}
+var nodeLaunchers = slices.Concat(torchLaunchers, []string{"deepspeed", "accelerate", "accelerate-launch", "accelerate.commands.launch"})
 
 // processes reads on how many nodes and GPUs a command runs, where it or the command that
 // starts it says how many processes there are. Each has a GPU, but for those that start

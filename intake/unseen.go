@@ -109,6 +109,9 @@ func (in *intake) starts() string {
 				}
 				return fmt.Sprintf("%s with %s, which nothing given says: give the file that sets it, too.", what, draft.Guarded("", behind[k].Text))
 			}
+			if i := slices.IndexFunc(c.Words, func(w shell.Word) bool { return slices.Contains(torchLaunchers, path.Base(w.Text)) }); i >= 0 && i+1 < len(c.Words) && strings.HasPrefix(c.Words[i+1].Text, "-") {
+				return fmt.Sprintf(" On line %d %s starts a program of which no file says the name.", c.Line, path.Base(c.Words[i].Text))
+			}
 		}
 		switch {
 		case len(s.Commands) == 0 && len(s.Exports) > 0:
