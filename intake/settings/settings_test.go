@@ -741,6 +741,7 @@ func TestTrainsOther(t *testing.T) {
 		trainer + "--stage sft --finetuning_type full": false, trainer + "--stage sft --finetuning_type lora": true,
 		trainer + "--stage dpo --finetuning_type full": true, trainer + "--stage 2": false, trainer + "--use_peft": true, trainer + "--use_peft False": false,
 		trainer + "--tune_mm_mlp_adapter True": true, trainer + "--freeze_llm False": false,
+		trainer + "--loss_type sigmoid,bco_pair --sigmoid_loss_weight 0.8": true, trainer + "--rpo_alpha 1": true,
 		trainer + "--freeze_backbone True": true, trainer + "--freeze_llm False --freeze_backbone True": false, trainer + "--freeze_llm True --freeze_backbone True": true,
 		trainer + "--lora_r 8": true, trainer + "--lora_rank 8 --lora_alpha 16": true, trainer + "--lora_r 0": false,
 		trainer + "--lora_r 8 --use_peft False": false, trainer + "--lora_rank 8 --finetuning_type full": false, trainer + "--train_type lora --lora_rank 8": true,
