@@ -633,7 +633,12 @@ func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, boo
 	cut := e.word(p.Exp.Word)
 	op := p.Exp.Op
 	shortest := op == syntax.RemSmallSuffix || op == syntax.RemSmallPrefix
-	if !set || cut.isOpen() || len(value) > 4096 || value.isOpen() && !shortest {
+	if !set || cut.isOpen() || len(value) > 4096 {
+		return nil, false
+	}
+	// up to the last of some letters, before which may stand what only a run knows
+	last := op == syntax.RemLargePrefix && len(cut) > 1 && cut[0].b == '*' && !cut[0].quoted && !strings.ContainsAny(cut.String()[1:], `*?[\`)
+	if value.isOpen() && !shortest && !last {
 		return nil, false
 	}
 	s := value.String()
@@ -653,10 +658,10 @@ func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, boo
 			return value[:len(s)-k], true
 		}
 		if (op == syntax.RemSmallPrefix || op == syntax.RemLargePrefix) && rx.MatchString(s[:k]) {
-			return value[k:], true
+			return value[k:], !last || !value[k-len(cut)+1:].isOpen()
 		}
 	}
-	return value, true
+	return value, !last || !value.isOpen()
 }
 
 // replaced replaces what fits a pattern in a value: everywhere, once, or at one end.

@@ -133,7 +133,10 @@ func (e *evaluator) loop(c *syntax.ForClause) {
 	e.guarded++
 	defer func() { e.guarded-- }()
 	name, items := words.Name.Value, e.words(words.Items)
-	vague := func(t text) bool { return t.isOpen() || strings.Contains(t.String(), "{") }
+	single := !slices.ContainsFunc(words.Items, func(w *syntax.Word) bool { return !wholeQuoted(w) })
+	vague := func(t text) bool {
+		return t.any(func(c cell) bool { return c.maybe || !c.open && c.b == '{' }) || t.isOpen() && (!single || strings.ContainsAny(t.String(), "@*"))
+	}
 	most := mostItems
 	if counted(items) {
 		most = mostTurns
@@ -148,6 +151,16 @@ func (e *evaluator) loop(c *syntax.ForClause) {
 	}
 	e.state.variables[name] = variable{text: computed("${"+name+"}", e.line(words.Name.Pos()))}
 	e.run(c.Do)
+}
+
+// wholeQuoted reports a word in double quotes, of which an item is one word, but for lists
+// and arguments, which @ and * stand for.
+func wholeQuoted(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	_, ok := w.Parts[0].(*syntax.DblQuoted)
+	return ok
 }
 
 // counted reports numbers one after the other.

@@ -95,6 +95,8 @@ func TestRead(t *testing.T) {
 		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
 		{"trimmed", "P=/a/b.sh; run ${P##*/} ${P%.sh} ${P/a/c}", "run b.sh /a/b /c/b.sh"},
 		{"trimmed behind what is known", "P=$X/a.b; run \"${P%/*}\" \"${P%.b}\" \"${P%%/*}\"", "run <$X> <$X/a> <${P%%/*}>"},
+		{"trimmed up to the last, behind what only a run knows", "P=$X/a.b/c:0.3; run ${P##*/} ${P##*:} ${P##*a.} ${P##*;} \"${P##*$Y}\"; Q=a/$X; run ${Q##*/}", "run c:0.3 0.3 b/c:0.3 <${P##*;}> <${P##*$Y}>\nrun <${Q##*/}>"},
+		{"items with what only a run knows", "R=$D/a:1,$D/b:2; IFS=, read -ra L <<< \"$R\"; for i in \"${L[@]}\"; do W+=\"${i##*:} ${i%:*} \"; done; for j in \"$@\" x; do V+=$j; done; for k in $K x; do U+=$k; done; run $W $V $U", "run 1 <$D/a> 2 <$D/b> <${j}> <${k}>"},
 		{"part", "x=abcdef; n=2; A=(a b c d); run ${x:1:n} ${x:3} ${x: -2} ${x:0:-4} \"${x:9}\" ${X:0:2} ${A[@]:1:2} ${A[@]:3}; f() { run \"${@:2}\" ${1:0:1}; }; f yes no may", "run bc def ef ab  <${X:0:2}> b c d\nrun no may y"},
 		{"part of what is known in front", "P=ab$X; run ${P:0:2} ${P:1:2} ${P: -1}", "run ab <${P:1:2}> <${P: -1}>"},
 		{"replaced", "x=a.b.cb; run ${x/b/X} ${x//[bc]/_} ${x/#a*./Y} ${x/%b/Z} ${x//./} ${x/\"*\"/Q} ${x/?b/}", "run a.X.cb a._.__ Ycb a.b.cZ abcb a.b.cb a.cb"},
