@@ -115,7 +115,7 @@ func Read(d *draft.Draft, file string, root tree.Object) error {
 		case name == "":
 			return errors.New("its model_type is missing or no text, so that it may be of any kind of model")
 		default:
-			return fmt.Errorf("a %q is no decoder-only language model", name)
+			return fmt.Errorf("a %q is no decoder-only language model, as far as its architectures say", name)
 		}
 		f = family{Type: name, Unsaid: []string{"what a " + name + " computes beyond what its keys say, which ndc does not know"}}
 	}
@@ -194,7 +194,9 @@ func (r *reading) generates(root tree.Object) bool {
 			return true
 		}
 	}
-	return false
+	code, _ := root.Find("auto_map") // classes in the model's own files
+	_, ok := code.Object().Find("AutoModelForCausalLM")
+	return ok
 }
 
 // addDefaults appends what the class says where the file does not. A key of

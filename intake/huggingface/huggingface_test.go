@@ -85,6 +85,23 @@ func TestMPTPositions(t *testing.T) {
 	}
 }
 
+// TestGenerates: a model of a type that ndc does not know is read where its classes, those of
+// its own files too, write text from left to right.
+func TestGenerates(t *testing.T) {
+	const code = `"auto_map": {"AutoModelForCausalLM": "modeling_chatglm.ChatGLMForConditionalGeneration"}`
+	for says, want := range map[string]bool{
+		`"model_type": "telechat", "architectures": ["TelechatForCausalLM"]`:                                            true,
+		`"model_type": "chatglm", "architectures": ["ChatGLMModel"], ` + code:                                           true,
+		`"model_type": "chatglm", "architectures": ["ChatGLMModel"]`:                                                    false,
+		`"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": true, ` + code:      false,
+		`"model_type": "clip_text_model", "architectures": ["CLIPTextModel"], "auto_map": {"AutoModel": "m.CLIPModel"}`: false,
+	} {
+		if _, err := read(t, `{"hidden_size": 64, `+says+`}`); (err == nil) != want {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
 // TestKeyHeads: latent attention has no heads of keys to be told of.
 func TestKeyHeads(t *testing.T) {
 	for says, want := range map[string]float64{`"model_type": "deepseek_v3", "kv_lora_rank": 512`: 0, `"model_type": "llama"`: 4} {
