@@ -85,6 +85,25 @@ func TestMPTPositions(t *testing.T) {
 	}
 }
 
+// TestNormType: a layer norm is what such models have, however MPT and StarCoder2 spell it.
+func TestNormType(t *testing.T) {
+	for says, want := range map[string]draft.Verdict{
+		`"model_type": "starcoder2", "norm_type": "layer_norm"`:       draft.Left,
+		`"model_type": "starcoder2", "norm_type": "rms_norm"`:         draft.Unknown,
+		`"model_type": "mpt", "norm_type": "low_precision_layernorm"`: draft.Left,
+	} {
+		d, err := read(t, `{"hidden_size": 64, `+says+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range d.Findings {
+			if f.Name == "norm_type" && f.Verdict != want {
+				t.Errorf("%s: %s, %s", says, f.Verdict, f.Why)
+			}
+		}
+	}
+}
+
 // TestGenerates: a model of a type that ndc does not know is read where its classes, those of
 // its own files too, write text from left to right.
 func TestGenerates(t *testing.T) {

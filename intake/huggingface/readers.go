@@ -284,7 +284,7 @@ func (r *reading) nothing(m tree.Member) outcome {
 
 // usual reads keys that change nothing when they are on.
 func (r *reading) usual(m tree.Member) outcome {
-	if on, ok := m.Truth(); ok && on || m.Key == "is_decoder" || m.Key == "learned_pos_emb" || m.Key == "norm_type" && strings.Contains(m.Text(), "layernorm") {
+	if on, ok := m.Truth(); ok && on || m.Key == "is_decoder" || m.Key == "learned_pos_emb" || m.Key == "norm_type" && strings.Contains(strings.ReplaceAll(m.Text(), "_", ""), "layernorm") {
 		return left("as in every model of the language")
 	}
 	if m.Key == "new_decoder_architecture" {
