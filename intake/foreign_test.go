@@ -37,6 +37,7 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "colossalai run --nproc_per_node 8 --hostfile hosts train.py --plugin zero2 --batch_size 8", "it starts Colossal-AI"},
 		{"run.sh", "torchrun train_dist.py scripts/train_dist.yaml runtime.parallel.pp_deg=1 runtime.parallel.global_tp_deg=1", "it starts Galvatron"},
 		{"run.sh", "python3 -m torch.distributed.launch --nproc_per_node 8 train_dist.py --hidden_size 4096 --pp_deg 2 --global_tp_deg 4", "it starts Galvatron"},
+		{"run.sh", "torchrun --nnodes=1 --nproc_per_node=8 pretrain_cpm_bee.py --model-config b.json --batch-size 8 --train-iters 9 --lr 0.1 --weight-decay 0.01 --clip-grad 1", "it starts CPM-Live"},
 		{"train_dist.yaml", "runtime:\n  parallel:\n    pp_deg: 1\n    global_tp_deg: 2\n", "a configuration of Galvatron"},
 		{"x.yaml", "a: [\n", "It is no YAML"},
 		{"x.yaml", "a: &b 1\nc: *b\n", "It is no YAML that ndc reads: line 2: aliases are not read"},
