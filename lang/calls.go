@@ -39,6 +39,27 @@ func Beside(fsys fs.FS, folder, name string) string {
 	return beside(fsys, folder, name, &links)
 }
 
+// PathFrom is the path from a folder that Beside takes back to a file: the same however
+// the folder is reached. A file that no such path leads to keeps its name.
+func PathFrom(fsys fs.FS, folder, name string) string {
+	up := "."
+	for range deepest {
+		switch at := Beside(fsys, folder, up); {
+		case at == ".":
+			if within(name, at) {
+				return path.Join(up, name)
+			}
+		case within(name, at):
+			return path.Join(up, strings.TrimPrefix(name, at))
+		}
+		up = path.Join(up, "..")
+	}
+	return name
+}
+
+// deepest is how far above a folder its modules may be.
+const deepest = 100
+
 // mostLinks are followed in all, as systems do: they may lead in a circle.
 const mostLinks = 40
 

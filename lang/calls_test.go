@@ -49,8 +49,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestBeside: above a link to a folder is what is above the folder that it leads to, and a
-// circle of links ends.
+// TestBeside: above a link to a folder is what is above the folder that it leads to, a
+// circle of links ends, and the path from a folder is the same with a link and without.
 func TestBeside(t *testing.T) {
 	link := func(to string) *fstest.MapFile { return &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(to)} }
 	files := fstest.MapFS{
@@ -63,6 +63,16 @@ func TestBeside(t *testing.T) {
 	} {
 		if got := Beside(files, c[0], c[1]); got != c[2] {
 			t.Errorf("%s from %s is %s, want %s", c[1], c[0], got, c[2])
+		}
+	}
+	for _, c := range [][3]string{ // folder, file, path
+		{"team/jobs/one", "team/modules/m.hcl", "../../modules/m.hcl"}, {"team/jobs/one", "team/jobs/one/job.hcl", "job.hcl"}, {".", "../m.hcl", "../m.hcl"}, {".", "m.hcl", "m.hcl"},
+		{"../jobs", "../modules/m.hcl", "../modules/m.hcl"}, {"/mnt/team/jobs", "/mnt/team/m.hcl", "../m.hcl"}, {"/mnt/team", "/srv/m.hcl", "../../srv/m.hcl"},
+		{"link", "link/job.hcl", "job.hcl"}, {"link", "team/modules/m.hcl", "../../modules/m.hcl"}, {"a/b/deep", "team/modules/m.hcl", "../../modules/m.hcl"},
+		{"whole", "/mnt/team/modules/m.hcl", "../modules/m.hcl"}, {"jobs", "/mnt/m.hcl", "/mnt/m.hcl"},
+	} {
+		if got := PathFrom(files, c[0], c[1]); got != c[2] {
+			t.Errorf("%s is %s from %s, want %s", c[1], got, c[0], c[2])
 		}
 	}
 	Beside(files, "circle", "../m") // where it leads, nobody can read

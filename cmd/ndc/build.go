@@ -126,7 +126,8 @@ takes, that makes a job have this plan, or the alternative of a number.`,
 type planned struct {
 	list  []*compiled
 	names []string // of the folders of all jobs, asked for or not
-	from  string   // the folder of the jobs' files, as a slash path
+	fsys  fs.FS
+	from  string // the folder of the jobs' files, as a slash path
 
 	workspace *lang.Workspace
 	alone     bool       // of one file, which says nothing of jobs in others
@@ -196,7 +197,7 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 			}
 		}
 	}
-	plans := planned{names: jobFolders(w), from: filepath.ToSlash(argument), workspace: w, all: flags.backend == ""}
+	plans := planned{names: jobFolders(w), fsys: fsys, from: filepath.ToSlash(argument), workspace: w, all: flags.backend == ""}
 	if info, err := fs.Stat(fsys, plans.from); err != nil || !info.IsDir() {
 		plans.from, plans.alone = path.Dir(plans.from), true
 	}
@@ -211,7 +212,7 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 				diags.Append(refused[i])
 				continue
 			}
-			r := request{job: j, warned: about(w.Jobs, i, loaded), files: inputFiles(w, j, plans.from), sweep: &before, policies: judges(w, i)}
+			r := request{job: j, warned: about(w.Jobs, i, loaded), files: plans.inputFiles(j), sweep: &before, policies: judges(w, i)}
 			if !flags.replan {
 				r.locked = plans.lock.Find(j.Name, j.Backend.Kind, j.Site)
 			}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/review/record"
 	"github.com/ndc-dev/ndc/view"
@@ -41,12 +41,7 @@ func (p *planned) withJobs(folders []output.Folder, all bool, read func(name str
 
 // place is a file as the record of a job names it: from the folder that was
 // built, so that it does not depend on where ndc runs.
-func (p *planned) place(name string) string {
-	if relative, err := filepath.Rel(filepath.FromSlash(p.from), filepath.FromSlash(name)); err == nil {
-		name = relative
-	}
-	return filepath.ToSlash(name)
-}
+func (p *planned) place(name string) string { return lang.PathFrom(p.fsys, p.from, name) }
 
 // jobFiles are the files of a job as a whole, while they are made.
 type jobFiles struct {

@@ -16,7 +16,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
-	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/lock"
 	"github.com/ndc-dev/ndc/output"
@@ -121,16 +120,11 @@ func (p *planned) lockWritten() string {
 	return p.lockPath()
 }
 
-// inputFiles are the files that say something of a job, by their paths from a
-// folder.
-func inputFiles(w *lang.Workspace, j *job.Job, folder string) []plan.InputFile {
+// inputFiles are the files that say something of a job.
+func (p *planned) inputFiles(j *job.Job) []plan.InputFile {
 	list := []plan.InputFile{}
-	for _, name := range w.Inputs(j) {
-		rel, err := filepath.Rel(filepath.FromSlash(folder), filepath.FromSlash(name))
-		if err != nil { // one is relative, the other is not
-			rel = name
-		}
-		list = append(list, plan.InputFile{Path: filepath.ToSlash(rel), SHA256: output.Hash(unixLines(w.Files[name]))})
+	for _, name := range p.workspace.Inputs(j) {
+		list = append(list, plan.InputFile{Path: p.place(name), SHA256: output.Hash(unixLines(p.workspace.Files[name]))})
 	}
 	slices.SortFunc(list, func(a, b plan.InputFile) int { return cmp.Compare(a.Path, b.Path) })
 	return list
