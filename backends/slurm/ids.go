@@ -16,7 +16,7 @@ const (
 	// IDReservedDirective: a directive that ndc derives from the plan.
 	IDReservedDirective diag.ID = "reserved-directive"
 	// IDDirectiveValue: a directive would break out of its comment line, or has a
-	// value that sbatch refuses.
+	// value that sbatch refuses or passes over.
 	IDDirectiveValue diag.ID = "directive-value"
 	// IDTemplate: a template of the site is wrong, or makes what cannot stand in
 	// its part of the scripts.

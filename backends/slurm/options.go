@@ -35,12 +35,14 @@ var optionOf = sync.OnceValue(func() map[string]CommandOption {
 })
 
 // grammar is what sbatch takes for an option of slurm.directives. What any release from
-// 21.08 to 26.05 takes is no mistake, so that options which are not there are passed on.
+// 21.08 to 26.05 takes as it is meant is no mistake, so that options which are not there are
+// passed on.
 type grammar struct {
-	Option  string `json:"option"`
-	Pattern string `json:"pattern,omitempty"` // of the values; "": any
-	Write   string `json:"write"`             // what to write instead
-	Source  string `json:"source"`            // in Slurm's own code, or its manual
+	Option    string `json:"option"`
+	Pattern   string `json:"pattern,omitempty"`   // of the values; "": any
+	Otherwise string `json:"otherwise,omitempty"` // what sbatch does with other values; "": it refuses them
+	Write     string `json:"write"`               // what to write instead
+	Source    string `json:"source"`              // in Slurm's own code, or its manual
 }
 
 //go:embed data/directives.jsonl
@@ -68,6 +70,8 @@ func refused(name, value string) string {
 	case o.Argument == "required" && value == "":
 		return "is empty, and sbatch wants a value for it."
 	case bare && o.Argument != "required":
+	case g.Pattern != "" && !regexp.MustCompile(g.Pattern).MatchString(value) && g.Otherwise != "":
+		return fmt.Sprintf("is %q, and sbatch %s. Write %s.", value, g.Otherwise, g.Write)
 	case g.Pattern != "" && !regexp.MustCompile(g.Pattern).MatchString(value):
 		return fmt.Sprintf("is %q, which sbatch does not take for it. Write %s.", value, g.Write)
 	case name == "prefer":

@@ -24,7 +24,8 @@ func TestGrammars(t *testing.T) {
 }
 
 // TestRefused: what sbatch 22.05.8 took of these passes, and what it refused is told at
-// the directive; lists of gres-flags are taken since 23.11.
+// the directive; lists of gres-flags are taken since 23.11. Of three options it passed over
+// what it did not know.
 func TestRefused(t *testing.T) {
 	for name, values := range map[string][2][]string{
 		"acctg-freq":   {{"30", "task=30", "task=30,energy=20", "0", ","}, {"foo", "task=x"}},
@@ -37,11 +38,16 @@ func TestRefused(t *testing.T) {
 		"distribution": {{"block", "cyclic:block", "*:block", "block:block:fcyclic,Pack", "pack", "arbitrary", "plane=4", "plane"}, {"rr", "fcyclic", "block,foo", "plane=0", "arbitrary:block"}},
 		"gres-flags":   {{"Enforce-Binding", "disable-binding", "enforce-binding,one-task-per-sharing"}, {"enforce"}},
 		"hint":         {{"NoMultithread", "compute_bound,nomultithread"}, {"fast", "help"}},
-		"mail-type":    {{"end", "END,FAIL", "TIME_LIMIT_90", "NONE"}, {"", "FINISH"}},
+		"cpu-freq":     {{"high", "lo", "2400000", "low-high", "low-high:Performance", "Performance", "SchedUtil"}, {"hgh", "0", "2.4GHz", "2400000:performance", "perf:perf", "low-high:fast"}},
+		"gpu-freq":     {{"high", "1410", "memory=900,1410", "low,verbose", "verbose"}, {"High", "1410MHz", "memory=hgh", "gpu:1410"}},
+		"licenses":     {{"lic:4", "lic,iopsstor:3", "lic;iopsstor", "matlab@server:2", "lic:"}, {"lic:abc", "lic:4x", "lic:1:2", "lic: a"}},
+		"mail-type":    {{"end", "END,FAIL", "END,,FAIL", "TIME_LIMIT_90", "NONE"}, {"", "FINISH", "END,FIAL"}},
+		"mem-bind":     {{"local", "quiet,local", "nosort,local", "map_mem:0,1", "mask_mem:0x1,0x2"}, {"locl", "map_mem", "local rank"}},
 		"mincpus":      {{"8"}, {"0", "x"}},
 		"mpi":          {nil, {"pmix"}},
-		"nice":         {{"", "-5"}, nil},
+		"nice":         {{"", "-5", "+3"}, {"abc", "10.5", "99999999999"}},
 		"prefer":       {{"a100&ib"}, {"a100 & ib"}},
+		"priority":     {{"100", "TOP"}, {"-1", "high", "99999999999"}},
 		"profile":      {{"All", "task,energy"}, {"gpu"}},
 		"propagate":    {{"", "ALL", "MEMLOCK,NOFILE", "RLIMIT_AS"}, {"memlock", "ALL,CORE"}},
 		"switches":     {{"1", "1@10:00"}, {"0", "one", "1.5"}},
