@@ -211,7 +211,11 @@ func (d *directiveList) other(v job.Variable) {
 		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere", fmt.Sprintf("%s follows from %s; change it there.", what, owner))
 		return
 	}
-	if why := refused(v.Name, v.Value); why != "" {
+	why := refused(v.Name, v.Value)
+	if limit := d.j.Slurm.Time; why == "" && v.Name == "time-min" && above(v.Value, limit) {
+		why = fmt.Sprintf("is %q, which for Slurm is more than slurm.time (%s), so that it refuses the job. Write less, or raise slurm.time.", v.Value, clock(limit))
+	}
+	if why != "" {
 		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line", fmt.Sprintf("The directive %q %s", v.Name, why))
 		return
 	}

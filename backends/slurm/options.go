@@ -3,10 +3,13 @@ package slurm
 import (
 	_ "embed" // for data/options.jsonl and data/directives.jsonl
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // CommandOption is an option of sbatch or srun, of any release.
@@ -80,4 +83,35 @@ func refused(name, value string) string {
 		}
 	}
 	return ""
+}
+
+var timeLimit = regexp.MustCompile(`^(?:(\d{1,4})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?|(\d{1,5})(?::(\d{1,2}))?(?::(\d{1,2}))?)$`)
+
+// Minutes reads a time limit of Slurm: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours, days-hours:minutes and so on.
+func Minutes(text string) (float64, bool) {
+	m := timeLimit.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n := make([]float64, len(m))
+	for i := range m {
+		n[i], _ = strconv.ParseFloat(m[i], 64)
+	}
+	switch {
+	case m[1] != "":
+		return n[1]*24*60 + n[2]*60 + n[3] + n[4]/60, true
+	case m[7] != "":
+		return n[5]*60 + n[6] + n[7]/60, true
+	}
+	return n[5] + n[6]/60, true
+}
+
+var endless = regexp.MustCompile(`^(?i:infinite|unlimited|-1|0+)$`)
+
+// above reports whether a job may not end as early as it allows (time-min), because its
+// limit is shorter. Slurm counts whole minutes, those that have begun.
+func above(least string, limit units.Seconds) bool {
+	m, ok := Minutes(least)
+	return limit > 0 && (endless.MatchString(least) || ok && math.Ceil(m) > math.Ceil(float64(limit)/60))
 }

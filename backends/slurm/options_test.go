@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 		"profile":      {{"All", "task,energy"}, {"gpu"}},
 		"propagate":    {{"", "ALL", "MEMLOCK,NOFILE", "RLIMIT_AS"}, {"memlock", "ALL,CORE"}},
 		"switches":     {{"1", "1@10:00"}, {"0", "one", "1.5"}},
-		"time-min":     {{"30", "1:00:00", "1-12", "INFINITE", "-1"}, {"1h", "30m", "1:"}},
+		"time-min":     {{"30", "1:00:00", "23:59:59", "1440", "1-0"}, {"1h", "30m", "1:", "1441", "1-00:01", "24:00:01", "INFINITE", "-1", "0"}},
 		"tmp":          {{"10G", "10gb", "500"}, {"10 GB", "1.5T", "10P"}},
 	} {
 		for refusal, list := range values {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -466,7 +467,7 @@ func (s *script) gpuName() (string, bool) {
 func (s *script) lateExit(a *arguments) {
 	d, ok := s.asked("time")
 	x, o, ok2 := a.certain("--exit-duration-in-mins")
-	limit, ok3 := minutes(d.value)
+	limit, ok3 := slurm.Minutes(d.value)
 	if ok && ok2 && ok3 && x >= limit {
 		s.report(LateExit, s.place(o), fmt.Sprintf("The run saves and ends itself after %s minutes, and Slurm ends the job after %g (--time=%s on line %d): what was trained since the last checkpoint is lost. Leave time for a step and two saves.", o.first(), limit, d.value, d.at.Start.Line))
 	}
@@ -525,26 +526,4 @@ func (s *script) tiedPredictions(a *arguments) {
 func (a *arguments) is(name, value string) bool {
 	o := a.last(name)
 	return o != nil && !o.open && !o.maybe && o.first() == value
-}
-
-var timeLimit = regexp.MustCompile(`^(?:(\d{1,4})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?|(\d{1,5})(?::(\d{1,2}))?(?::(\d{1,2}))?)$`)
-
-// minutes reads a time limit of Slurm: minutes, minutes:seconds,
-// hours:minutes:seconds, days-hours, days-hours:minutes and so on.
-func minutes(text string) (float64, bool) {
-	m := timeLimit.FindStringSubmatch(text)
-	if m == nil {
-		return 0, false
-	}
-	n := make([]float64, len(m))
-	for i := range m {
-		n[i], _ = strconv.ParseFloat(m[i], 64)
-	}
-	switch {
-	case m[1] != "":
-		return n[1]*24*60 + n[2]*60 + n[3] + n[4]/60, true
-	case m[7] != "":
-		return n[5]*60 + n[6] + n[7]/60, true
-	}
-	return n[5] + n[6]/60, true
 }
