@@ -19,6 +19,7 @@ func TestSources(t *testing.T) {
 		"git::https://example.org/ml/modules.git//pretrain?ref=v1": {Git: "https://example.org/ml/modules.git", Ref: "v1", Inner: "pretrain"},
 		"git::ssh://git@example.org/ml/modules.git":                {Git: "ssh://git@example.org/ml/modules.git", Inner: "."},
 		"git::file:///srv/modules//a/b":                            {Git: "file:///srv/modules", Inner: "a/b"},
+		"git::https://example.org/x//a?ref=v1.0+cu121;b%26c%25":    {Git: "https://example.org/x", Ref: "v1.0+cu121;b&c%", Inner: "a"},
 		"git::file:///srv/die Module.git//größe 1?ref=v1":          {Git: "file:///srv/die%20Module.git", Ref: "v1", Inner: "größe 1"},
 		"./modules.tar.gz//a":                                      {Archive: "modules.tar.gz", Inner: "a"},
 		"../x/modules.zip":                                         {Archive: "../x/modules.zip", Inner: "."},
@@ -35,7 +36,7 @@ func TestSources(t *testing.T) {
 		"git::ext::sh -c touch% evil", "git::ext://sh", "git::--upload-pack=touch evil", "git::ssh://-oProxyCommand=evil/x", "git::ssh://-l@host/x",
 		"git::file://-c/x", "git::https://host/--upload-pack=evil", "git::https://user:secret@host/x", "git::https://token@host/x", "git::http://host/x", "git::git://host/x",
 		"git::/srv/modules", "git::../modules", "git::file://host/srv", "git::https:///x", "git::https://host/x?ref=--evil", "git::https://host/x?ref=a..b:c",
-		"git::https://host/x?ref=", "git::https://host/x?ref", "git::https://host/x?", "git::https://host/x//a?ref=&ref=v1", "git::https://host/x?sshkey=abc", "git::https://host/x?depth=1", "git::https://host/x#y", "git::https://host/x//../y", "git::https://host/%2e%2e/x", "git::https://host/x//%2e%2e/ü", "git::https://host/x//ü%2fy", "git::https://host/x\n",
+		"git::https://host/x?ref=", "git::https://host/x?ref", "git::https://host/x?", "git::https://host/x//a?ref=&ref=v1", "git::https://host/x//a?ref=v1&ref=v2", "git::https://host/x//a?ref=100%", "git::https://host/x?sshkey=abc", "git::https://host/x?depth=1", "git::https://host/x#y", "git::https://host/x//../y", "git::https://host/%2e%2e/x", "git::https://host/x//%2e%2e/ü", "git::https://host/x//ü%2fy", "git::https://host/x\n",
 		"https://host/x.tar.gz", "x.tar.gz", "/x.tar.gz", "./x.tar.gz//../y", "./x.rar", `.\x.zip`, "git@host:x.git", "", "s3::https://host/x", "hg::https://host/x",
 	} {
 		if s, err := ParseSource(text); err == nil {

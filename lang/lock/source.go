@@ -67,17 +67,30 @@ func parseGit(text string) (Source, error) {
 	if strings.HasPrefix(strings.TrimLeft(where, "/"), "-") {
 		return Source{}, errors.New("a path does not begin with a dash")
 	}
-	query := u.Query()
-	ref := query.Get("ref")
-	if ref == "" && (query.Has("ref") || u.ForceQuery) {
-		return Source{}, errors.New("?ref= is empty. Name a tag, a branch or a commit behind it, or leave it out for the default branch")
-	}
-	if query.Del("ref"); len(query) > 0 || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, " ~^:?*[") {
-		return Source{}, errors.New("behind the question mark stands ref=NAME, of a tag, a branch or a commit, and nothing else")
+	ref, err := refOf(u)
+	if err != nil {
+		return Source{}, err
 	}
 	folder, err := innerFolder(inner)
 	u.Path, u.RawQuery = where, ""
 	return Source{Git: u.String(), Ref: ref, Inner: folder}, err
+}
+
+// refOf is the name behind ?ref=, "" without one. It is no form of a page, where a plus
+// sign is a space, and what cannot be read is left out.
+func refOf(u *url.URL) (string, error) {
+	if u.RawQuery == "" && !u.ForceQuery {
+		return "", nil
+	}
+	name, ok := strings.CutPrefix(u.RawQuery, "ref=")
+	ref, err := url.PathUnescape(name)
+	switch {
+	case u.RawQuery == "" || u.RawQuery == "ref" || u.RawQuery == "ref=":
+		return "", errors.New("?ref= is empty. Name a tag, a branch or a commit behind it, or leave it out for the default branch")
+	case !ok || err != nil || strings.Contains(name, "&") || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, " ~^:?*["):
+		return "", errors.New("behind the question mark stands ref=NAME, of a tag, a branch or a commit, and nothing else; & and % in a name are %26 and %25")
+	}
+	return ref, nil
 }
 
 func innerFolder(inner string) (string, error) {
