@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Limits on what is fetched, far above any folder of modules.
@@ -31,7 +32,7 @@ type Files struct {
 	Content map[string][]byte
 	LeftOut []string // links and submodules, which are not fetched
 
-	folded map[string]string // names in lower case
+	folded map[string]string // names by what file systems take for one
 	bytes  int64
 }
 
@@ -68,12 +69,13 @@ func (f *Files) check(name string) error {
 		return fmt.Errorf("it has more than %d files", MaxFiles)
 	}
 	for part := name; part != "."; part = path.Dir(part) {
-		other, taken := f.folded[strings.ToLower(part)]
+		folded := norm.NFC.String(strings.ToLower(part)) // letters may be written in two ways
+		other, taken := f.folded[folded]
 		_, isFile := f.Content[part]
 		if taken && (other != part || part == name || isFile) {
 			return fmt.Errorf("it has both %q and %q", other, name)
 		}
-		f.folded[strings.ToLower(part)] = part
+		f.folded[folded] = part
 	}
 	return nil
 }
