@@ -22,6 +22,7 @@ import (
 // Limits on what is fetched, far above any folder of modules.
 const (
 	MaxFiles    = 10_000    // of one repository or archive
+	MaxPath     = 1024      // bytes of a file's path; systems open 4,096 at most, or 1,024
 	MaxBytes    = 64 << 20  // of all files together, unpacked
 	MaxTransfer = 256 << 20 // of what a repository sends, and of each object in it, unpacked
 	MaxUnpacked = 32 << 30  // of all objects that a repository sends, unpacked
@@ -58,6 +59,9 @@ func (f *Files) add(name string, r io.Reader) error {
 func (f *Files) check(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == ':' || r == 0x7f }) {
 		return fmt.Errorf("it has a file named %q, which leads out of it or is no name everywhere", name)
+	}
+	if len(name) > MaxPath {
+		return fmt.Errorf("it has a file whose path is longer than %d bytes: %.40q…", MaxPath, name)
 	}
 	if isGits(name) {
 		return fmt.Errorf("it has a file named %q, which is for git alone to write: settings there make git run programs", name)

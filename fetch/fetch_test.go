@@ -98,7 +98,7 @@ func TestArchive(t *testing.T) {
 func TestHostileArchives(t *testing.T) {
 	for _, names := range [][]string{
 		{"../evil.hcl"}, {"/etc/evil.hcl"}, {"a/../../evil.hcl"}, {"a/./b"}, {"a//b"}, {`..\evil.hcl`}, {"C:evil"}, {"a\nb"}, {"a\x00b"},
-		{"a.hcl", "a.hcl"}, {"a.hcl", "A.hcl"}, {"a", "a/b"}, {"a/b", "a"}, {"dir/a", "DIR/b"}, {"\u00e9.hcl", "e\u0301.hcl"}, {"."}, {""},
+		{"a.hcl", "a.hcl"}, {"a.hcl", "A.hcl"}, {"a", "a/b"}, {"a/b", "a"}, {"dir/a", "DIR/b"}, {"\u00e9.hcl", "e\u0301.hcl"}, {"."}, {""}, {strings.Repeat("abcdefgh/", 128) + "a"},
 		{".git"}, {".git/config"}, {"a/.GIT/config"}, {"a/.git"}, {".git./config"}, {"git~1/config"}, {".g\u200cit/config"},
 	} {
 		var headers []tar.Header
