@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -563,6 +564,23 @@ func TestManyErrors(t *testing.T) {
 	_, diags := Load(files("job.hcl", "locals {\n"+b.String()+"}\n"), "job.hcl", Options{})
 	if len(diags) != maxDiagnostics+2 || diags[0].ID != TooManyErrors {
 		t.Errorf("%d messages, first %v", len(diags), diags[0])
+	}
+}
+
+// TestManyDefinitions: blocks behind many locals are read, and too many blocks are told of.
+func TestManyDefinitions(t *testing.T) {
+	var locals, models strings.Builder
+	for i := range maxBlocks + 1 {
+		fmt.Fprintf(&locals, "  a%d = 1\n", i)
+		fmt.Fprintf(&models, "model \"m%d\" {\n  base = catalog.model.debug\n}\n", i)
+	}
+	_, diags := Load(files("job.hcl", "locals {\n"+locals.String()+"}\njob \"a\" {\n  nothing = 1\n}\n"), "job.hcl", Options{})
+	if len(diags) == 0 || slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == NoJob }) {
+		t.Error(diags)
+	}
+	_, diags = Load(files("job.hcl", models.String()), "job.hcl", Options{})
+	if len(diags) == 0 || diags[0].ID != FileTooLarge {
+		t.Errorf("%.300v", diags)
 	}
 }
 

@@ -24,6 +24,7 @@ type module struct {
 	variableOrder []string
 	unread        bool    // a file of variables was reported
 	order         []*node // of the files, in the order of writing
+	blocks        int     // that define them, locals apart
 
 	policies []*policy          // in the order of writing
 	asserts  []*hclsyntax.Block // of the test run whose jobs these are
@@ -101,10 +102,10 @@ func (m *module) addNode(n *node, b *hclsyntax.Block) {
 		}
 		return
 	}
-	if len(m.order) == maxBlocks {
+	if m.blocks++; m.blocks == maxBlocks+1 {
 		m.fail(FileTooLarge, rangeOf(b.DefRange()), "There are more than %d definitions, and no job needs that many.", maxBlocks)
 	}
-	if len(m.order) <= maxBlocks {
+	if m.blocks <= maxBlocks {
 		m.add(n)
 	}
 }
