@@ -91,6 +91,15 @@ func doubled(format string, depth int) string {
 	return s
 }
 
+// TestBeyondNumbers: a word with an e in it is no number, however long.
+func TestBeyondNumbers(t *testing.T) {
+	for text, want := range map[string]bool{"1e999": false, "1e-0009": false, "1e1000": true, "1e+01000": true, "2p-1000": true, "eight": false, "2e12 batches": false, `lookup({}, "x")`: false} {
+		if BeyondNumbers(text) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
 // TestBombs: no expression makes more than its budget pays for, and a second
 // run has the same outcome. One that does not end at all meets the limit of go test.
 func TestBombs(t *testing.T) {

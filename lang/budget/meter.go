@@ -72,8 +72,11 @@ func beyondNumbers(v cty.Value) bool {
 // number, or an exponent of more than three: writing such a number out takes
 // long.
 func BeyondNumbers(text string) bool {
-	i := strings.LastIndexAny(text, "eEpP")
-	return len(text) > maxDigits || i >= 0 && len(strings.TrimLeft(text[i+1:], "+-0")) > 3
+	exponent := ""
+	if i := strings.LastIndexAny(text, "eEpP"); i >= 0 {
+		exponent = strings.TrimLeft(text[i+1:], "+-0")
+	}
+	return len(text) > maxDigits || len(exponent) > 3 && strings.Trim(exponent, "0123456789") == ""
 }
 
 // meter returns an expression that pays for its value. What is written out
