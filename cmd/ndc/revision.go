@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -249,7 +250,32 @@ func (e revisionEntry) Sys() any           { return nil }
 
 // gitCommand is the git command in a folder.
 func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-optional-locks"}, args...)...)
+	c := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-optional-locks"}, args...)...)
+	if inTree(dir) {
+		c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+			return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=")
+		})
+	}
+	return c
+}
+
+// inTree reports whether git finds the work tree of a folder by itself. Hooks name their
+// repository in GIT_DIR, beside which git takes any folder for the top of its tree.
+func inTree(dir string) bool {
+	at, err := filepath.Abs(dir)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	for err == nil {
+		if _, absent := os.Lstat(filepath.Join(at, ".git")); absent == nil {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+		at = filepath.Dir(at)
+	}
+	return false
 }
 
 // git runs the git command in a folder and returns what it prints. What it
