@@ -19,9 +19,9 @@ import (
 )
 
 // revision is the files of one commit of a git repository, read through the
-// git command, by slash paths from the top of the repository. A symbolic link
-// and a submodule are not there: nothing leads out of the commit, but for what
-// ndc init fetched, which teams need not commit. It is taken from the working
+// git command, by slash paths from the top of the repository. A symbolic link is
+// named in its folder and not followed, and a submodule is not there: nothing
+// leads out of the commit, but for what ndc init fetched, which teams need not commit. It is taken from the working
 // tree, and held to the hash in the commit's own lock like all that is fetched.
 type revision struct {
 	blobs   *blobs
@@ -83,6 +83,7 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 			r.left[file] = "submodule"
 		case !strings.HasPrefix(f[0], "100"):
 			r.left[file] = "symbolic link"
+			r.list(file, revisionEntry{name: path.Base(file), mode: fs.ModeSymlink})
 		default:
 			r.add(file, revisionEntry{name: path.Base(file), object: f[2], mode: 0o444})
 		}
@@ -167,6 +168,11 @@ func (r *revision) add(name string, e revisionEntry) {
 		return
 	}
 	r.entries[name] = e
+	r.list(name, e)
+}
+
+// list names something in its folder.
+func (r *revision) list(name string, e revisionEntry) {
 	dir := path.Dir(name)
 	r.below[dir] = append(r.below[dir], fs.FileInfoToDirEntry(e))
 	r.add(dir, revisionEntry{name: path.Base(dir), mode: fs.ModeDir | 0o555})
