@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -89,14 +91,29 @@ func (m *Model) open(e *evaluation, rank *stageRank, a *account, ledgers bool) i
 	c, st := &a.content, &a.state
 	m.content(e, rank, c, ledgers)
 	m.state(e, &c.holding, st)
-	state := st.resident.sum() + st.step.sum()
+	resident := st.resident.sum()
 	st.resident[lineWorkspaces] += e.terms.workspaces + int64(c.blocks)*e.terms.rotary
 	st.resident[lineWeightGradients] += c.scratch
 	st.resident[lineReceive] += c.receive
 	a.graphs, a.spilled = m.graphs(e, rank, c)
 	st.resident[lineGraphs] += a.graphs
 	m.chunkState(e, a)
-	return state
+	return resident + max(st.step.sum(), c.begun(e.l, rank))
+}
+
+// begun is what gradients that come with the passes take at least when the last layer of a step
+// makes its own. Split backward passes make them apart.
+func (c *content) begun(l *plan.Layout, rank *stageRank) (bytes int64) {
+	if schedule.Splits(l.PipelineSchedule) {
+		return 0
+	}
+	var lacking int64
+	for i, n := range rank.count {
+		y := &c.chunks[i]
+		bytes += int64(n) * y.gradients
+		lacking = max(lacking, y.lacking)
+	}
+	return bytes - lacking
 }
 
 // heavier is the end of a run at which activations take more.

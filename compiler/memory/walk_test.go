@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -113,6 +114,57 @@ func TestJudgedIsPrinted(t *testing.T) {
 				t.Fatalf("%+v\n%+v:\njudged %+v\nwalked %+v", l, x, hot, want)
 			}
 			compare(t, &full, want)
+		}
+	})
+}
+
+// TestStateIsLeast: what a layout is said to keep whatever its micro-batches and recompute are, none of them
+// goes below; gradients that a pipeline keeps whole are of it.
+func TestStateIsLeast(t *testing.T) {
+	most := func(j *job.Job, tg *target.Target, l *plan.Layout, x *plan.Execution) (n int64) {
+		m := New(j, tg)
+		e := m.evaluate(l, x)
+		for rank := range l.PipelineParallel {
+			var s stageMemory
+			r := m.rank(rank)
+			m.stage(&e, &r, &s)
+			n = max(n, s.sum)
+		}
+		return n
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		j.Model.Layers *= rapid.IntRange(1, 4).Draw(t, "deeper")
+		j.Model.MTP.Layers = rapid.IntRange(0, 1).Draw(t, "mtp")
+		tg := targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime"))
+		l, x := drawAny(t, j)
+		state := New(j, tg).Peak(l, x).State
+		for range 8 {
+			other := *l
+			other.MicroBatchSize = rapid.IntRange(1, 4).Draw(t, "micro-batch")
+			if l.PipelineSchedule != plan.ScheduleDualPipeV && l.PipelineSchedule != plan.ScheduleInterleaved1F1B {
+				other.MicroBatches = rapid.IntRange(1, 2*l.PipelineParallel).Draw(t, "other micro-batches")
+			}
+			if !schedule.Splits(l.PipelineSchedule) {
+				other.Recompute, other.RecomputeMethod, other.RecomputeModules = plan.RecomputeFull, rapid.SampledFrom([]string{"uniform", "block"}).Draw(t, "method"), 0
+			}
+			if n := most(j, tg, &other, x); n < int64(state) {
+				t.Fatalf("%+v\nkeeps %d at least, and needs %d as %+v\n%+v", l, state, n, other, x)
+			}
+		}
+		if with := tg.Runtime.ShardingOf(x).PerMicroBatch(l); tg.Runtime.Sharding.MakesGradients && !with.Reduce && !schedule.Splits(l.PipelineSchedule) {
+			var first int64
+			m := New(j, tg)
+			e := m.evaluate(l, x)
+			for rank := range l.PipelineParallel {
+				var a account
+				r := m.rank(rank)
+				m.open(&e, &r, &a, false)
+				first = max(first, 4*(a.content.elements.Sum()-a.content.worst.Sum()-a.content.embedding))
+			}
+			if state < units.Bytes(first) {
+				t.Fatalf("%+v\nkeeps %d at least, and %d of gradients", l, state, first)
+			}
 		}
 	})
 }
