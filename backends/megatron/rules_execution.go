@@ -141,7 +141,7 @@ func (v *version) optimizerRules() []target.Rule {
 			return f.Job.Training.Optimizer.Kind == "sgd" && f.Layout.ZeroStage != 0
 		}},
 		{ID: RuleFP32Checkpoint, Reason: "in fp32 the distributed optimizer cannot load its states from a checkpoint, and Megatron-FSDP cannot save gated layers: zero_stage 0", Breaks: breaksFP32Checkpoint},
-		{ID: RuleMuon, Reason: "muon keeps its states whole before core_v0.17.0 (zero_stage 0), and in one optimizer instance after (data_parallel_replicate = 1)", Breaks: func(f *target.Facts) bool {
+		{ID: RuleMuon, Mesh: !alone, Reason: "muon keeps its states whole before core_v0.17.0 (zero_stage 0), and in one optimizer instance after (data_parallel_replicate = 1)", Breaks: func(f *target.Facts) bool {
 			if f.Job.Training.Optimizer.Kind != "muon" {
 				return false
 			}

@@ -305,6 +305,19 @@ func TestRulesHaveNames(t *testing.T) {
 	}
 }
 
+// TestMuonOfMeshes: the rule of muon is asked once of a mesh where it looks at nothing else. Before
+// core_v0.17.0 it looks at an option of execution, too.
+func TestMuonOfMeshes(t *testing.T) {
+	for version, mesh := range map[string]bool{"core_v0.16.1": false, "core_v0.17.1": true, "core_v0.19.2": true} {
+		tg, _ := Backend{}.Target(baseJob(version))
+		for _, r := range tg.Rules {
+			if r.ID == RuleMuon && r.Mesh != mesh {
+				t.Errorf("%s: asked of meshes: %v", version, r.Mesh)
+			}
+		}
+	}
+}
+
 // TestRulesDoNotAllocate: the search asks them for every layout.
 func TestRulesDoNotAllocate(t *testing.T) {
 	for _, c := range launches() {
