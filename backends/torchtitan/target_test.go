@@ -283,6 +283,8 @@ func TestRefusals(t *testing.T) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "rope scaling"},
 		{"muon", "both", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "Megatron-LM has it from core_v0.16.0 on"},
+		{"own muon", "0.3.0", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "What ndc emits for TorchTitan 0.3.0 drives adamw and adam, not muon: its DistMuon"},
+		{"no muon", "0.2.2", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "TorchTitan 0.2.2 has adamw and adam, not muon."},
 		{"batch ramp", "both", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "constant"},
 		{"held minimum", "both", func(j *job.Job) { j.Training.Schedule.DecaySteps = 2 }, UnsupportedSchedule, "cannot hold it"},
 		{"exponential decay", "both", func(j *job.Job) {

@@ -51,6 +51,7 @@ type version struct {
 	precisions               []precision
 	requiresSafetensors      bool   // with which torch reads Hugging Face weights
 	secondDeepEP             bool   // deepep stands for DeepEP v2
+	ownMuon                  string // why what is emitted does not drive the release's own; "": it has none
 	maskOfPositions          string // why document masks and positions that restart go together; "": either goes alone
 
 	// own tells a runtime what this release computes and keeps in its own way.

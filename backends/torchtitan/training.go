@@ -21,8 +21,11 @@ func (v *version) checkTraining(j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training."+path), summary, detail)
 	}
 	if k := t.Optimizer.Kind; k != "adamw" && k != "adam" {
-		refuse("optimizer", "Optimizer that TorchTitan does not have",
-			fmt.Sprintf("TorchTitan %s has adamw and adam, not %s. %s", v.name, k, capability.Alternatives(capability.Of("training.optimizer", k))))
+		has := fmt.Sprintf("TorchTitan %s has adamw and adam, not %s.", v.name, k)
+		if k == "muon" && v.ownMuon != "" {
+			has = fmt.Sprintf("What ndc emits for TorchTitan %s drives adamw and adam, not muon: %s.", v.name, v.ownMuon)
+		}
+		refuse("optimizer", "Optimizer not available", has+" "+capability.Alternatives(capability.Of("training.optimizer", k)))
 	}
 	if t.BatchRamp != nil {
 		refuse("batch_ramp", "TorchTitan has no batch ramp",
