@@ -21,6 +21,7 @@ type family struct {
 	rules    []target.Rule // beyond those of the release
 	pipeline bool
 	context  bool
+	predicts bool // it has multi-token prediction of its own, which ndc does not emit
 	unmasked bool // it has masks and positions of its own and cannot take those of documents
 	allToAll bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
 	// truncate is the one value of the argument that its YaRN has; "": either.
@@ -163,8 +164,19 @@ func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 		}
 	}
 	if missing != nil {
-		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Model that TorchTitan cannot build",
-			fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s). %s", v.name, what(missing), j.Model.Name, f.module, advice(missing)))
+		const mtp = "model.mtp_layers"
+		lacks := slices.Clone(missing)
+		own := f.predicts && slices.Contains(lacks, mtp)
+		var said []string
+		if own {
+			lacks = slices.DeleteFunc(lacks, func(c capability.Feature) bool { return c == mtp })
+			said = append(said, fmt.Sprintf("ndc does not emit the multi-token prediction of TorchTitan %s's %s, which runs without pipelines and context parallelism (model %s).",
+				v.name, f.module, j.Model.Name))
+		}
+		if len(lacks) > 0 {
+			said = append(said, fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s).", v.name, what(lacks), j.Model.Name, f.module))
+		}
+		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Model that TorchTitan cannot build", strings.Join(append(said, advice(missing)), " "))
 	}
 	v.checkYaRN(j, f, &diags)
 	checkGroups(j, &diags)

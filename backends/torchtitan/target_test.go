@@ -271,6 +271,8 @@ func TestRefusals(t *testing.T) {
 		{"YaRN with sinks, rounded", "0.2.2", func(j *job.Job) { yarn(j, sinkModel()).Untruncated = false }, UnsupportedModel, "truncate = false"},
 		{"YaRN with sinks that begins at no frequency", "0.2.2", func(j *job.Job) { yarn(j, sinkModel()).OriginalLength = 128 }, UnsupportedModel, "-0.275 to 1.84 of 8"},
 		{"llama3 scaling with sinks", "both", func(j *job.Job) { yarn(j, sinkModel()).Type = "llama3" }, UnsupportedModel, "llama3 rope scaling"},
+		{"own multi-token prediction", "0.3.0", func(j *job.Job) { j.Model = latentModel(); j.Model.MTP.Layers = 1 }, UnsupportedModel, "ndc does not emit the multi-token prediction of TorchTitan 0.3.0's deepseek_v3"},
+		{"no multi-token prediction of latent attention", "0.2.2", func(j *job.Job) { j.Model = latentModel(); j.Model.MTP.Layers = 1 }, UnsupportedModel, "TorchTitan 0.2.2 lacks multi-token prediction"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
 		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.Attention.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},

@@ -22,7 +22,8 @@ func version030() *version {
 		name: "0.3.0", requiresSafetensors: true, torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", optionTables, "schema/0.3.0.jsonl"),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
-				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
+				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"},
+				predicts: true}, // models/deepseek_v3/mtp.py
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.Attention.Sinks },
 				gaps: sinkGaps, pipeline: true, context: true, weights: []string{"gpt_oss"},
 				// models/gpt_oss/state_dict_adapter.py and moe.py: mlp1_weight there, mlp1_weight_EGD here
