@@ -174,7 +174,7 @@ func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 				v.name, f.module, j.Model.Name))
 		}
 		if len(lacks) > 0 {
-			said = append(said, fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s).", v.name, what(lacks), j.Model.Name, f.module))
+			said = append(said, fmt.Sprintf("TorchTitan %s's %s, which model %s is built as, lacks %s.", v.name, f.module, j.Model.Name, what(lacks)))
 		}
 		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Model that TorchTitan cannot build", strings.Join(append(said, advice(missing)), " "))
 	}
