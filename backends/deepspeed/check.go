@@ -41,7 +41,7 @@ func checkTraining(j *job.Job, diags *diag.List) {
 		fmt.Sprintf("DeepSpeed with transformers trains in bf16, fp16 and fp32, not in %s.", t.Precision), "Or set precision = \"bf16\".")
 	optimizer := refusals{j, diags, UnsupportedOptimizer, "Optimizer not available"}
 	optimizer.lacks(!slices.Contains([]string{"adamw", "adam", "sgd"}, t.Optimizer.Kind), capability.Of("training.optimizer", t.Optimizer.Kind),
-		fmt.Sprintf("What ndc emits for DeepSpeed drives adamw, adam and sgd, not %s: DeepSpeed's Muon takes no parameter groups, so that decay exclusions would be lost.", t.Optimizer.Kind))
+		fmt.Sprintf("What ndc emits for DeepSpeed drives adamw, adam and sgd, not %s.", t.Optimizer.Kind))
 	c := refusals{j, diags, UnsupportedTraining, "Training argument not available in DeepSpeed"}
 	c.lacks(t.BatchRamp != nil, "training.batch_ramp",
 		"DeepSpeed fixes the accumulation steps when it starts; it cannot ramp the batch.", "Or remove batch_ramp.")

@@ -98,7 +98,7 @@ func TestTargetDiagnostics(t *testing.T) {
 	}{
 		{"version", func(j *job.Job) { j.Backend.Version = "0.19.9" }, UnknownVersion, `Did you mean "0.19.`},
 		{"fp8", func(j *job.Job) { j.Training.Precision = "fp8" }, UnsupportedPrecision, "Megatron-LM and TorchTitan"},
-		{"muon", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "Megatron-LM"},
+		{"muon", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "drives adamw, adam and sgd, not muon. Megatron-LM"},
 		{"ramp", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "Megatron-LM has it"},
 		{"pipeline", func(j *job.Job) {
 			j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{2, 4}}
