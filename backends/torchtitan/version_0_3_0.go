@@ -44,13 +44,14 @@ func version030() *version {
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules030, conflicts: conflicts030, optionalSequenceParallel: true, lossChunks: 8,
-		attention:       offersAttention,
-		routerDType:     "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
-		cudaGraphs:      one(inPrecision, "training.disable_cuda_graphs", fromExecution, func(x *plan.Execution) any { return x.CUDAGraphs == "none" }),
-		asyncTensor:     one(inCompile, "compile.enable_async_tensor_parallel", fromExecution, overlapsTensor),
-		dispatcher:      written{words: func(b *build) string { return render.Python(dispatcherName(&b.p.Execution)) }},
-		secondDeepEP:    true,                                                                                                                                                              // models/qwen3/config_registry.py, qwen3_moe_deepep
-		ownMuon:         "its DistMuon is told of every parameter where it is updated and with which others it is sent, and runs with tensor_parallel = 1 and pipeline_parallel = 1 alone", // distributed/flex_shard/dist_muon.py; models/kimi_k2_7/config_registry.py, the one model that is set up for it
+		attention:    offersAttention,
+		routerDType:  "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
+		cudaGraphs:   one(inPrecision, "training.disable_cuda_graphs", fromExecution, func(x *plan.Execution) any { return x.CUDAGraphs == "none" }),
+		asyncTensor:  one(inCompile, "compile.enable_async_tensor_parallel", fromExecution, overlapsTensor),
+		dispatcher:   written{words: func(b *build) string { return render.Python(dispatcherName(&b.p.Execution)) }},
+		secondDeepEP: true, // models/qwen3/config_registry.py, qwen3_moe_deepep
+		// distributed/flex_shard/dist_muon.py; models/kimi_k2_7/config_registry.py, the one model that is set up for it
+		ownMuon:         "its DistMuon is told of every parameter where it is updated and with which others it is sent, and runs with tensor_parallel = 1 and pipeline_parallel = 1 alone",
 		maskOfPositions: "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.",
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
