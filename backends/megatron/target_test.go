@@ -310,10 +310,9 @@ func TestRulesHaveNames(t *testing.T) {
 func TestMuonOfMeshes(t *testing.T) {
 	for version, mesh := range map[string]bool{"core_v0.16.1": false, "core_v0.17.1": true, "core_v0.19.2": true} {
 		tg, _ := Backend{}.Target(baseJob(version))
-		for _, r := range tg.Rules {
-			if r.ID == RuleMuon && r.Mesh != mesh {
-				t.Errorf("%s: asked of meshes: %v", version, r.Mesh)
-			}
+		i := slices.IndexFunc(tg.Rules, func(r target.Rule) bool { return r.ID == RuleMuon })
+		if i < 0 || tg.Rules[i].Mesh != mesh {
+			t.Errorf("%s: rule %d of its rules, and not %v of meshes", version, i, mesh)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package huggingface
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/intake/draft"
@@ -96,10 +97,9 @@ func TestNormType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range d.Findings {
-			if f.Name == "norm_type" && f.Verdict != want {
-				t.Errorf("%s: %s, %s", says, f.Verdict, f.Why)
-			}
+		i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "norm_type" })
+		if i < 0 || d.Findings[i].Verdict != want {
+			t.Errorf("%s: finding %d of %v, want %s", says, i, d.Findings, want)
 		}
 	}
 }
