@@ -54,7 +54,7 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 	bare, y := withoutRecompute(layout, execution)
 	l, x := &bare, &y
 	g := e.groupsOf(l, x)
-	t, ok := e.tables[k.tableKey]
+	t, ok := e.tables[e.withoutState(k.tableKey, x)]
 	if !ok {
 		t = &e.passing.table
 		e.fillTable(t, e.passingList(program.ShapeOf(l)), l, x, g)
@@ -146,75 +146,6 @@ func (s *step) passage() units.Seconds {
 	return t
 }
 
-// ExposedFloor returns a share of the step that exposed communication takes at
-// least: the communication of passes is as in EvaluateTime; the step is taken as long
-// as it can be, with every chunk as slow as the slowest and a pipeline that
-// fills and drains once for every chunk of a rank. Of transfers in the pipeline,
-// which are exposed by how much longer it takes with them, those count that make
-// the busiest rank work longer than that without them.
-func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share {
-	e.begin(l, x)
-	s := &e.step
-	times := units.Seconds(l.MicroBatches)
-	transfers := max(0, times*s.work-slowest(l, e.withoutTransfers(l)))
-	s.pipeline = slowest(l, &s.durations)
-	total := e.complete(l, x).total
-	exposed := s.once.exposed() + times*e.exposedWork(l, s.busiest) + transfers
-	return units.Share(exposed / total * rounding)
-}
-
-// ExposedFloorOfLayers is ExposedFloor of all layouts that differ from l in how many layers of
-// each chunk they recompute, from fewest to most. More of them make passes longer and repeat
-// their communication, which is asked of the table: the step is taken as long as with the most,
-// communication beside passes as what those leave of it, that of passes as with the fewest, on
-// the rank of the least among those that may be the busiest. Transfers do not count.
-func (e *Evaluator) ExposedFloorOfLayers(l *plan.Layout, x *plan.Execution, fewest, most int) units.Share {
-	at, s := *l, &e.step
-	at.RecomputeLayers = fewest
-	e.begin(&at, x)
-	if !s.table.grows() {
-		return 0
-	}
-	s.exposed = grow(s.exposed, l.PipelineParallel)
-	for r := range s.exposed {
-		s.exposed[r] = e.exposedWork(&at, r)
-	}
-	work := s.work
-	at.RecomputeLayers = most
-	e.begin(&at, x)
-	least := units.Seconds(math.Inf(1))
-	for r, t := range s.exposed {
-		if s.works[r] >= work*rounding {
-			least = min(least, t)
-		}
-	}
-	s.pipeline = slowest(&at, &s.durations)
-	total := e.complete(&at, x).total
-	return units.Share((s.once.exposed() + units.Seconds(l.MicroBatches)*least) / total * rounding)
-}
-
-// grows reports whether no layer is shorter, or has less exposed communication, for being recomputed.
-func (t *layerTable) grows() bool {
-	for i := 0; i < len(t.layers); i += 2 {
-		p, again := &t.layers[i], &t.layers[i+1]
-		if again.forward < p.forward || again.backward < p.backward || again.weight < p.weight || again.backward-again.weight < p.backward-p.weight ||
-			again.host < p.host || again.exposed < p.exposed {
-			return false
-		}
-	}
-	return true
-}
-
-// slowest is a time that no pipeline of some durations exceeds.
-func slowest(l *plan.Layout, d *schedule.Durations) units.Seconds {
-	var f, b units.Seconds
-	for c := range d.Forward {
-		f, b = max(f, d.Forward[c]), max(b, d.Backward(c))
-	}
-	rounds := (l.MicroBatches + l.PipelineParallel) * l.VirtualPipeline
-	return units.Seconds(rounds) * (f + b + 2*d.Transfer)
-}
-
 // floor adds what every step of such length pays at least.
 func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
 	straggler := e.straggler * units.Ratio(math.Log(float64(l.GPUs())))
@@ -246,6 +177,6 @@ func (e *Evaluator) EvaluateTime(l *plan.Layout, x *plan.Execution, out *Result)
 	out.StepSeconds = s.total
 	if e.job.Constraints.MaxExposedCommunication.Set {
 		e.waits(l)
-		out.ExposedCommunicationSeconds = s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest)
+		out.ExposedCommunicationSeconds = s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWorks(l)[s.busiest]
 	}
 }

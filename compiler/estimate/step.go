@@ -45,9 +45,14 @@ func (e *Evaluator) run(l *plan.Layout, x *plan.Execution) *step {
 
 // begin makes what the pipeline is made of.
 func (e *Evaluator) begin(l *plan.Layout, x *plan.Execution) {
+	t := e.terms(l, x)
+	e.beginWith(l, x, &t)
+}
+
+// beginWith is begin with the terms of the layout, or others in their place.
+func (e *Evaluator) beginWith(l *plan.Layout, x *plan.Execution, t *terms) {
 	s := &e.step
 	s.once, s.collectives = costs{}, collectives{}
-	t := e.terms(l, x)
 	s.g, s.table, s.amax = t.groups, t.table, t.amax
 	s.hostChunk = e.chunkOverhead(l, x)
 	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
@@ -403,9 +408,42 @@ func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t collectives)
 	return c, t
 }
 
-// exposedWork is the exposed communication in rankLines, without building them.
-func (e *Evaluator) exposedWork(l *plan.Layout, rank int) (t units.Seconds) {
-	e.each(l, rank, func(times int, p *pass) { t += units.Seconds(times) * p.exposed })
+// exposedWorks is the communication that every pipeline rank exposes in its passes of one
+// micro-batch.
+func (e *Evaluator) exposedWorks(l *plan.Layout) []units.Seconds {
+	s := &e.step
+	s.exposed = grow(s.exposed, l.PipelineParallel)
+	clear(s.exposed)
+	var t units.Seconds
+	first, before, last := 0, -1, l.Chunks()-1
+	place := schedule.PlacementOf(l.PipelineSchedule)
+	for c, layers := range l.StageLayers {
+		if c < 2 || c == last || layers != before || !e.alike(first-layers, first+layers) {
+			e.compose(l, first, first+layers)
+			t = e.exposedChunk(c == 0, c == last)
+		}
+		before = layers
+		s.exposed[place.Rank(c, l.PipelineParallel)] += t
+		first += layers
+	}
+	return s.exposed
+}
+
+// exposedChunk is what the composed chunk exposes, which may be the first and the last.
+func (e *Evaluator) exposedChunk(first, last bool) units.Seconds {
+	s := &e.step
+	t := s.amax.exposed
+	for i, times := range s.counts {
+		if times > 0 {
+			t += units.Seconds(times) * s.table.layers[i].exposed
+		}
+	}
+	if first {
+		t += s.table.embedding.exposed
+	}
+	if last {
+		t += s.table.head.exposed + units.Seconds(e.model.MTP.Layers)*s.table.mtp.exposed
+	}
 	return t
 }
 

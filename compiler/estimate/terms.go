@@ -98,6 +98,15 @@ func (e *Evaluator) withoutExperts(k tableKey, x *plan.Execution) tableKey {
 	return k
 }
 
+// withoutState is the key of what of a table has no state, nor anything that comes once per step.
+func (e *Evaluator) withoutState(k tableKey, x *plan.Execution) tableKey {
+	y := *x
+	y.OverlapGradientReduce, y.OverlapParameterGather, y.OverlapOptimizerGather, y.SHARP = false, false, false, ""
+	y.OffloadOptimizer, y.OffloadParameters, y.OptimizerStateDType = false, false, ""
+	k.execution = e.executionIndex(&y)
+	return k
+}
+
 // phased reports whether the schedule of a pipeline decides which passes gather parameters, and
 // is the one in which no backward pass comes before the last forward one.
 func (e *Evaluator) phased(l *plan.Layout) bool {
@@ -122,6 +131,7 @@ const mostTables = 1 << 12
 
 // tableTerms is the table without state communication, from the cache.
 func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
+	k = e.withoutState(k, x)
 	t, ok := e.tables[k]
 	if !ok {
 		t = e.buildTable(l, x, g)

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -142,4 +143,80 @@ func TestExposedFloorOfLayers(t *testing.T) {
 	if told == 0 {
 		t.Error("the floor tells of no layout")
 	}
+}
+
+// TestExposedFloorOfRange: no layout exposes less than the floor of all recompute choices, some
+// of which the range is of, and that of one choice alone tells of something.
+func TestExposedFloorOfRange(t *testing.T) {
+	told := 0
+	rapid.Check(t, func(t *rapid.T) {
+		experts := rapid.Bool().Draw(t, "experts")
+		l, x, m := layouts(t, experts), execution(), dense()
+		if experts {
+			m = moe()
+		}
+		j := jobOf(m, 8)
+		j.Cluster.Network.Bandwidth = rapid.SampledFrom([]units.BytesPerSecond{50e9, 1e9, 1e7}).Draw(t, "bandwidth")
+		j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
+		e := New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
+		all := [...]plan.Layout{l, l, l, l}
+		for i, r := range []plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull, plan.RecomputeFull} {
+			a := &all[i]
+			a.Recompute, a.RecomputeModules, a.RecomputeMethod, a.RecomputeLayers = r, 0, "", 0
+			switch {
+			case r == plan.RecomputeSelective:
+				a.RecomputeModules = plan.ModuleCoreAttention
+			case i == 2:
+				a.RecomputeMethod, a.RecomputeLayers = "uniform", 1
+			case i == 3:
+				a.RecomputeMethod, a.RecomputeLayers = "block", rapid.IntRange(1, 32/l.Chunks()).Draw(t, "layers of the block")
+			}
+		}
+		chosen := rapid.SliceOfNDistinct(rapid.IntRange(0, len(all)-1), 1, len(all), rapid.ID).Draw(t, "choices")
+		var r PassRange
+		e.Widen(&r, &all[0], &x)
+		r.Reset()
+		for _, i := range chosen {
+			e.Widen(&r, &all[i], &x)
+		}
+		floor := e.ExposedFloorOfRange(&l, &x, &r)
+		for _, i := range chosen {
+			var out Result
+			e.EvaluateTime(&all[i], &x, &out)
+			if share := units.Share(out.ExposedCommunicationSeconds / out.StepSeconds); share < floor {
+				t.Fatalf("%+v exposes %v, the choices %v at least %v", all[i], share, chosen, floor)
+			} else if len(chosen) == 1 && floor > share/2 {
+				told++
+			}
+		}
+	})
+	if told == 0 {
+		t.Error("the floor tells of no layout")
+	}
+}
+
+// TestTablesWithoutState: what is left out of the key of a table changes nothing in it.
+func TestTablesWithoutState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		experts := rapid.Bool().Draw(t, "experts")
+		l, x, m := layouts(t, experts), execution(), dense()
+		if experts {
+			m = moe()
+		}
+		r := rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")
+		y := x
+		y.OverlapGradientReduce, y.OverlapParameterGather, y.OverlapOptimizerGather = !x.OverlapGradientReduce, !x.OverlapParameterGather, !x.OverlapOptimizerGather
+		y.SHARP, y.OffloadOptimizer, y.OffloadParameters, y.OptimizerStateDType = "data_parallel", !x.OffloadOptimizer, !x.OffloadParameters, "fp8"
+		tables := [2]*layerTable{}
+		for i, x := range []*plan.Execution{&x, &y} {
+			e := New(jobOf(m, 8), targetOf(r))
+			tables[i] = e.buildTable(&l, x, e.groupsOf(&l, x))
+			if a, b := e.withoutState(e.tableKey(&l, x), x), e.withoutState(e.tableKey(&l, &y), &y); a != b {
+				t.Fatalf("%+v and %+v are keys of one table", a, b)
+			}
+		}
+		if !reflect.DeepEqual(tables[0], tables[1]) {
+			t.Fatalf("%+v\n%+v", tables[0], tables[1])
+		}
+	})
 }

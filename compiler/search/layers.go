@@ -18,7 +18,7 @@ func (w *worker) choose(r *layout.Recompute) (last verdict, dominates bool) {
 	}
 	if w.limits.exposed < 1 {
 		first := r.Layers
-		if !w.stateKnown {
+		if !w.asksExposed() {
 			last = w.visit(r, first)
 			first++
 		}
@@ -52,55 +52,6 @@ func (w *worker) choose(r *layout.Recompute) (last verdict, dominates bool) {
 		}
 	}
 	return last, dominates
-}
-
-// fewLayers is how many numbers of recomputed layers are looked at one by one.
-const fewLayers = 4
-
-// chooseExposed looks at some numbers of recomputed layers under a limit on the exposed
-// share: those together that a floor of it rules out.
-func (w *worker) chooseExposed(r *layout.Recompute, first, last int) (v verdict) {
-	look := w.visit
-	if last-first >= fewLayers {
-		if !w.allExpose(r, first, last) {
-			middle := (first + last) / 2
-			w.chooseExposed(r, first, middle)
-			return w.chooseExposed(r, middle+1, last)
-		}
-		look = w.visitExposed
-	}
-	for n := first; n <= last; n++ {
-		v = look(r, n)
-	}
-	return v
-}
-
-// allExpose reports whether exposes would tell of some numbers of recomputed layers that each
-// fails with all options and variants.
-func (w *worker) allExpose(r *layout.Recompute, first, last int) bool {
-	if !w.stateKnown {
-		return false
-	}
-	asked := w.exposedAsked()
-	exposes := func() bool {
-		missing := w.exposedOf(w.evaluator.ExposedFloorOfLayers(&w.layout, &w.execution, first, last)) - w.limits.exposed
-		return missing > 0 && missing > asked
-	}
-	for _, p := range w.options.all {
-		r.Fill(&w.layout, last)
-		w.resolve(p)
-		execution := w.execution
-		r.Fill(&w.layout, first)
-		if w.resolve(p); w.execution != execution || !exposes() {
-			return false
-		}
-		for i := range w.variants {
-			if w.execution = execution; w.with(&w.variants[i]) && !exposes() {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // visited is what became of a number of recomputed layers.

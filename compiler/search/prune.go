@@ -40,7 +40,8 @@ import (
 //
 // Under a limit on the exposed share a floor of that, of the layout at hand and with every variant
 // that memory may ask for, is asked before its memory, but for the first one of a pipeline, whose
-// state may tell of all. Of numbers of recomputed layers one floor may tell of many (layers.go).
+// state may tell of all where nothing is feasible yet. One floor may tell of all recompute choices
+// of a pipeline with a micro-batch, or of many numbers of recomputed layers (exposed.go).
 //
 // Only the second and third are used when the objective is memory, where a layout
 // that needs more than the worst one kept is not timed; and of the last two none under a limit on the exposed share, which more recompute makes smaller.

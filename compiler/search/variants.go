@@ -53,20 +53,6 @@ func (w *worker) fit(base *Candidate) verdict {
 	return v
 }
 
-// variantsExpose reports whether the current layout, which exposes too much as it is, does so
-// with every set of variants, too. Where memory is short they are tried, and what makes a step
-// longer makes the share of its communication smaller.
-func (w *worker) variantsExpose() bool {
-	without := w.current
-	defer func() { w.current, w.execution = without, without.Execution }()
-	for i := range w.variants {
-		if w.execution = without.Execution; w.with(&w.variants[i]) && !w.exposes() {
-			return false
-		}
-	}
-	return true
-}
-
 // tryVariants evaluates the current layout, for which memory is short, with the
 // best set of variants of which no part suffices. Each is asked: a variant may need more
 // memory than it saves, as a loss in chunks of few tokens does, where the gradient of the

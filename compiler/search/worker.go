@@ -36,6 +36,7 @@ type worker struct {
 	stateTooLarge bool      // the state alone does not fit, with no variant
 	stateKnown    bool      // the state of the pipeline at hand has been looked at
 	probing       bool      // nothing is asked of layouts that do not fit
+	ranges        []passRange
 
 	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
 	// while there is nothing to beat), first leaves by pipeline, and the pipelines
@@ -137,6 +138,7 @@ func (w *worker) search(s *meshSearch) {
 	m := &w.space.Meshes[s.index]
 	w.layout = plan.Layout{}
 	m.Fill(&w.layout)
+	w.ranges = w.ranges[:0]
 	if w.meshBeaten(w.space.MicroBatchSizes(m)) {
 		s.counts.Pruned = s.counts.Enumerated
 		return
@@ -241,8 +243,14 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 			continue
 		}
 		var fit fits
+		asked := w.limits.exposed >= 1
 		for i := range p.Recomputes {
 			r := &p.Recomputes[i]
+			if !asked && w.asksExposed() {
+				if asked = true; w.restExposes(p, i) {
+					break
+				}
+			}
 			w.dominated = fit.dominates(r)
 			if w.outgrown[i] || r.Mode != plan.RecomputeNone && w.beaten(r, r.Layers) {
 				w.prune(r.Leaves())
@@ -369,19 +377,6 @@ func (w *worker) legal(r *layout.Recompute, layers int) bool {
 	return false
 }
 
-// visitExposed is visit of a layout of which is known that exposes tells.
-func (w *worker) visitExposed(r *layout.Recompute, layers int) verdict {
-	switch {
-	case !w.legal(r, layers):
-		return illegal
-	case w.idle(&w.execution):
-		w.mesh.counts.Pruned++
-	default:
-		w.mesh.counts.Rejected[IDExposed]++
-	}
-	return overLimit
-}
-
 // keep ranks the current layout. One that is too slow is ranked too: the
 // fastest of all decides whether any meets the limit.
 func (w *worker) keep() {
@@ -458,46 +453,6 @@ func (w *worker) predict() verdict {
 	return feasible
 }
 
-// exposes reports whether a floor of the exposed communication tells that the current
-// layout fails its limit by more than anybody asks about.
-func (w *worker) exposes() bool {
-	if w.limits.exposed >= 1 || !w.stateKnown {
-		return false
-	}
-	missing := w.exposedFloor() - w.limits.exposed
-	if missing <= 0 || missing <= w.exposedAsked() {
-		return false
-	}
-	w.current.Layout, w.current.Execution, w.current.Result = w.layout, w.execution, estimate.Result{}
-	w.current.broken, w.current.missing = IDExposed, missing // at least
-	return true
-}
-
-// exposedAsked is from which miss of the limit on exposed communication on nobody asks for the
-// exact one: beyond those of the nearest and of what fails nothing else, or any once something
-// is feasible.
-func (w *worker) exposedAsked() float64 {
-	if w.fits || w.probing || len(w.mesh.best.list) > 0 && w.mesh.best.list[0].broken == "" {
-		return 0
-	}
-	asked := math.Inf(1)
-	for _, r := range [...]*ranking{&w.nearest, &w.mesh.nearest} {
-		if n := len(r.list); n > 0 && n == r.most && r.list[n-1].shortage() == 0 {
-			asked = min(asked, r.list[n-1].missing)
-		}
-	}
-	if w.limits.step == 0 { // what is nearest fails nothing else
-		return asked
-	}
-	least := math.Inf(1)
-	for _, c := range [...]*Candidate{w.exposed, w.mesh.exposed} {
-		if c != nil {
-			least = min(least, c.missing)
-		}
-	}
-	return max(asked, least)
-}
-
 // memory predicts the memory of the current layout, as far as anybody asks: of one
 // that does not fit no more than whether it is the nearest, and nothing once another
 // one fits. Where options are compared by what is short, all of it.
@@ -521,13 +476,3 @@ func (w *worker) time(c *Candidate) {
 	r.StepSeconds = units.Rounded(r.StepSeconds)
 	r.ExposedCommunicationSeconds = units.RoundedTo(r.ExposedCommunicationSeconds, r.StepSeconds)
 }
-
-// exposedFloor is a share of exposed communication that the current layout
-// cannot beat.
-func (w *worker) exposedFloor() float64 {
-	return w.exposedOf(w.evaluator.ExposedFloor(&w.layout, &w.execution))
-}
-
-// exposedOf is a floor of the exposed share, as shares are compared. It leaves room for what
-// rounding both times may take off their quotient: half of the ninth digit of the step each, so at most 1e-8.
-func (w *worker) exposedOf(floor units.Share) float64 { return units.RoundedTo(float64(floor)-2e-8, 1) }

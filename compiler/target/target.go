@@ -43,7 +43,9 @@ type Target struct {
 	Rules []Rule
 
 	// Resolve fills the execution options that the user left out with what is
-	// recommended for this version, GPU and layout. It must not allocate.
+	// recommended for this version, GPU and layout. It must not allocate. Of a pipeline it
+	// looks at the schedule and at whether a rank has several chunks, of recompute at
+	// everything but the number of layers, as Applies of variants and offers do.
 	Resolve func(j *job.Job, l *plan.Layout, x *plan.Execution)
 
 	// For is what this version can do for another job, or the errors that say what it refuses
