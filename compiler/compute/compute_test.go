@@ -188,6 +188,29 @@ func TestRelatives(t *testing.T) {
 	}
 }
 
+// TestFasterMemory: memory of more bandwidth makes no multiplication longer, whose kernels are lent
+// by the same generation of GPUs.
+func TestFasterMemory(t *testing.T) {
+	for _, c := range []struct {
+		capability string
+		peak       float64
+	}{{"", 1307}, {"", 400}, {"9.0", 989}, {"9.0", 1400}, {"10.0", 2400}, {"8.0", 312}} {
+		before, by := math.Inf(1), ""
+		for bandwidth := 1.0; bandwidth < 10; bandwidth += 0.25 {
+			d := NewDevice(gpu("mine", c.capability, 0, bandwidth, 60, c.peak, c.peak))
+			var took float64
+			for _, m := range []int{128, 1024, 8192} {
+				took += float64(d.GEMM(BF16, m, 8192, 4096))
+			}
+			if took > before*1.005 {
+				t.Errorf("capability %q, %.0f TFLOPS: %.1f us at %.2f TB/s by kernels of %s, %.1f us before by those of %s",
+					c.capability, c.peak, 1e6*took, bandwidth, d.Relative(), 1e6*before, by)
+			}
+			before, by = took, d.Relative()
+		}
+	}
+}
+
 // TestProperties: more work takes longer, nothing beats the peak or the
 // memory, the backward pass costs more than the forward.
 func TestProperties(t *testing.T) {

@@ -59,16 +59,17 @@ func decode[T any](name string) []T {
 
 // nearest is the measured GPU of the same catalogue name (of the same name for
 // a user's own GPU, whose measurements tools/fit added), else the one with the
-// nearest compute capability, then the nearest ratios of 16-bit peak and of
-// memory bandwidth; ties go to the first name.
+// nearest compute capability, of those the one of the nearest 16-bit peak, and of those the
+// one of the nearest memory bandwidth; ties go to the first name. Efficiencies of generations
+// differ, so that a faster memory must not lead to another one.
 func nearest(g *job.GPU) *relative {
 	var best *relative
-	least := math.Inf(1)
+	var least distance
 	for _, r := range relatives() {
 		if r.measures(g) {
 			return r
 		}
-		if d := units.Rounded(r.distance(g)); d < least {
+		if d := r.distance(g); best == nil || slices.Compare(d[:], least[:]) < 0 {
 			best, least = r, d
 		}
 	}
@@ -80,26 +81,26 @@ func (r *relative) measures(g *job.GPU) bool {
 	return r.name == g.Catalog || g.Catalog == "" && r.name == g.Name
 }
 
-// generation weighs a step of the compute capability's major number against a
-// factor e in a peak.
-const generation = 100
+// distance is how far a GPU is from a measured one: in major numbers of compute capability, and
+// in logarithms of the ratios of peak and of memory bandwidth. The first that differs decides.
+type distance [3]float64
 
 // distance compares a GPU with the measured one.
-func (r *relative) distance(g *job.GPU) float64 {
+func (r *relative) distance(g *job.GPU) distance {
 	roof := r.find(surface.GEMM, BF16).Roof
 	peak := float64(max(g.PeakFLOPS.BF16, g.PeakFLOPS.FP16))
-	d := logRatio(peak, roof.FLOPS) + logRatio(float64(g.MemoryBandwidth), roof.Bandwidth)
-	if g.ComputeCapability == "" {
-		return d
+	d := distance{0, logRatio(peak, roof.FLOPS), logRatio(float64(g.MemoryBandwidth), roof.Bandwidth)}
+	if g.ComputeCapability != "" {
+		d[0] = math.Abs(major(g.ComputeCapability) - major(r.capability))
 	}
-	return d + generation*math.Abs(major(g.ComputeCapability)-major(r.capability))
+	return d
 }
 
 func logRatio(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 0
 	}
-	return math.Abs(math.Log(a / b))
+	return units.Rounded(math.Abs(math.Log(a / b)))
 }
 
 // major is the generation of a compute capability such as "9.0".
