@@ -28,7 +28,7 @@ func Names() []string {
 }
 
 // Impure says why a function that Terraform has is missing here: what it
-// would read. It returns "" for any other name.
+// would read, or hide. It returns "" for any other name.
 func Impure(name string) string { return impure[name] }
 
 var table = map[string]function.Function{
@@ -101,21 +101,24 @@ var table = map[string]function.Function{
 	"zipmap":          stdlib.ZipmapFunc,
 
 	// Encodings and hashes.
-	"base64decode": base64DecodeFunc,
-	"base64encode": textFunc(base64Encode),
-	"base64sha256": textFunc(base64SHA256),
-	"base64sha512": textFunc(base64SHA512),
-	"csvdecode":    stdlib.CSVDecodeFunc,
-	"jsondecode":   stdlib.JSONDecodeFunc,
-	"jsonencode":   stdlib.JSONEncodeFunc,
-	"md5":          textFunc(hexMD5),
-	"sha1":         textFunc(hexSHA1),
-	"sha256":       textFunc(hexSHA256),
-	"sha512":       textFunc(hexSHA512),
-	"urldecode":    urlDecodeFunc,
-	"urlencode":    textFunc(urlEncode),
-	"yamldecode":   yaml.YAMLDecodeFunc,
-	"yamlencode":   yaml.YAMLEncodeFunc,
+	"base64decode":     base64DecodeFunc,
+	"base64encode":     textFunc(base64Encode),
+	"base64gzip":       base64Gzip,
+	"base64sha256":     textFunc(base64SHA256),
+	"base64sha512":     textFunc(base64SHA512),
+	"csvdecode":        stdlib.CSVDecodeFunc,
+	"jsondecode":       stdlib.JSONDecodeFunc,
+	"jsonencode":       stdlib.JSONEncodeFunc,
+	"md5":              textFunc(hexMD5),
+	"sha1":             textFunc(hexSHA1),
+	"sha256":           textFunc(hexSHA256),
+	"sha512":           textFunc(hexSHA512),
+	"textdecodebase64": textDecodeBase64Func,
+	"textencodebase64": textEncodeBase64Func,
+	"urldecode":        urlDecodeFunc,
+	"urlencode":        textFunc(urlEncode),
+	"yamldecode":       yaml.YAMLDecodeFunc,
+	"yamlencode":       yaml.YAMLEncodeFunc,
 
 	// Given dates; none of these asks for the present one.
 	"formatdate": stdlib.FormatDateFunc,
@@ -142,6 +145,7 @@ var table = map[string]function.Function{
 const (
 	readsClock  = "it reads the clock, and the same files must always give the same result"
 	readsRandom = "it is random, and the same files must always give the same result"
+	hides       = "nothing of a job is hidden, for its files are for everybody to read"
 	readsFiles  = "it reads the machine that ndc runs on, and the same files must give the same result everywhere"
 )
 
@@ -152,5 +156,6 @@ var impure = map[string]string{
 	"templatefile": readsFiles, "abspath": readsFiles, "pathexpand": readsFiles,
 	"filemd5": readsFiles, "filesha1": readsFiles, "filesha256": readsFiles, "filesha512": readsFiles,
 	"filebase64sha256": readsFiles, "filebase64sha512": readsFiles,
+	"sensitive": hides, "nonsensitive": hides, "issensitive": hides, "ephemeralasnull": hides, "rsadecrypt": hides,
 	"env": readsFiles, "getenv": readsFiles, "get_env": readsFiles,
 }
