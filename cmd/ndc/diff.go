@@ -205,7 +205,14 @@ func earlier(dir, rev, name, shown, to string) (side, error) {
 		if !found {
 			return side{}, nil // all of the place is new
 		}
-		s, err = inRevision(dir, rev, "/"+from, rev+":"+from)
+		is := s.name
+		if s, err = inRevision(dir, rev, "/"+from, rev+":"+from); err != nil {
+			return s, err
+		}
+		if s.folder() != s.name {
+			is = path.Dir(is)
+		}
+		s.fsys.(*revision).moved(s.folder(), is)
 	}
 	s.base = true
 	return s, err

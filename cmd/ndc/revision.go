@@ -26,6 +26,7 @@ import (
 type revision struct {
 	blobs   *blobs
 	fetched fs.FS                    // the working tree; nil without one
+	was, is string                   // a folder with what was fetched, and where it lies by now
 	entries map[string]revisionEntry // by path
 	below   map[string][]fs.DirEntry // of folders, in the order of their names
 	left    map[string]notFollowed   // links and submodules, by path
@@ -200,7 +201,7 @@ func (r *revision) list(name string, e revisionEntry) {
 func (r *revision) Open(name string) (fs.File, error) {
 	e, ok := r.entries[path.Clean(name)]
 	if !ok && r.fetched != nil && strings.Contains("/"+name, "/"+lock.Folder+"/") {
-		return r.fetched.Open(name)
+		return r.fetched.Open(r.now(name))
 	}
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: r.missing(name)}
@@ -214,6 +215,29 @@ func (r *revision) Open(name string) (fs.File, error) {
 		f.size, f.Reader = int64(len(content)), bytes.NewReader(content)
 	}
 	return f, nil
+}
+
+// moved notes that a folder of the commit lies elsewhere in the working tree by now. What
+// was fetched for it went along, unless it was left where it was.
+func (r *revision) moved(was, is string) {
+	if r.fetched == nil {
+		return
+	}
+	if _, err := fs.Stat(r.fetched, path.Join(was, lock.Folder)); err != nil {
+		r.was, r.is = was, is
+	}
+}
+
+// now is the path by which the working tree has a file that was fetched.
+func (r *revision) now(name string) string {
+	below, ok := strings.CutPrefix(name, r.was+"/")
+	switch {
+	case r.was == ".":
+		return path.Join(r.is, name)
+	case ok:
+		return path.Join(r.is, below)
+	}
+	return name
 }
 
 // missing says why there is nothing at a path.
