@@ -53,7 +53,7 @@ func (l *loader) forEach(a *hclsyntax.Attribute, s scope) ([]*instance, bool) {
 		return nil, false
 	}
 	t := v.Type()
-	ofText := t.IsSetType() && t.ElementType() == cty.String
+	ofText := t.IsSetType() && (t.ElementType() == cty.String || t.ElementType() == cty.DynamicPseudoType) // that of toset([])
 	switch {
 	case v.IsNull() || isKind(t) || !t.IsMapType() && !t.IsObjectType() && !ofText:
 		l.fail(WrongType, at, "for_each takes a map, of which each entry makes one, or a set of text, such as toset([\"a\", \"b\"]); not %s.", describe(v))
