@@ -268,11 +268,14 @@ func (s *setting) assign(t *block, n pathStep) bool {
 		return false
 	}
 	switch spec.Type {
-	case schema.ModelRef, schema.ClusterRef, schema.GPURef, schema.JobRef, schema.SiteRef, schema.TypeExpr:
+	case schema.SiteRef:
+		s.fail(InapplicableArgument, s.placeOf(n), "--site says at which site a job is planned. Run the command with it, and again without.")
+		return false
+	case schema.ModelRef, schema.ClusterRef, schema.GPURef, schema.TypeExpr:
 		s.fail(InapplicableArgument, s.placeOf(n), "%q names a block, which is not changed here. Set an argument of it, such as model.sequence_length.", n.name)
 		return false
 	}
-	if hidden(spec) || spec.Name == "without" {
+	if hidden(spec) || spec.Name == "without" || spec.Type == schema.JobRef {
 		s.fail(InapplicableArgument, s.placeOf(n), "%q says how the job was put together, which is done by now. Set what comes of it.", n.name)
 		return false
 	}
