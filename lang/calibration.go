@@ -34,6 +34,10 @@ func (c *checker) calibration(p parts) {
 	if !ok {
 		return
 	}
+	if mergeMark.Match(text) {
+		c.fail(InvalidCalibration, s.Range, "%s has the marks of a merge that was not settled. Take either side of it (git checkout --ours, or --theirs), or write it with ndc calibrate from the runs of both.", name)
+		return
+	}
 	gpu := &c.job.Cluster.GPU
 	model := &c.job.Model
 	if c.diags.HasErrors() {
