@@ -197,7 +197,7 @@ func (l *loader) judge(p *policy, given map[string]cty.Value, j *job.Job) plan.P
 	}
 	verdict.Message = message
 	condition := t.args["condition"].source.Range
-	detail := legible(fmt.Sprintf("%s Policy %q on %s with %s: %s.", sentence(message), verdict.Name, j.Name, j.Backend.Kind, l.readings(p.block.Body.Attributes["condition"].Expr, s)))
+	detail := legible(fmt.Sprintf("%s Policy %q on %s with %s: %s.", sentence(message), verdict.Name, j.Folder, j.Backend.Kind, l.readings(p.block.Body.Attributes["condition"].Expr, s)))
 	if verdict.Severity == "warning" {
 		l.diags.Warn(FailedPolicy, condition, summaries[FailedPolicy], detail)
 	} else {
