@@ -122,7 +122,7 @@ func writePictures(c *cobra.Command, t *terminal, kind *picture.Kind, list []*co
 	}
 	if pictureFormats[ext] != nil {
 		if len(some) != 1 {
-			return wrongUsage(c, "-o %s is one file, and %d plans are feasible. Choose one with --job and --backend, or give a folder.", out, len(some))
+			return wrongUsage(c, "-o %s is one file, and %d plans are feasible. Choose one with --job, --backend and --site, or give a folder.", out, len(some))
 		}
 		f.Files = append(f.Files, output.File{Path: filepath.Base(out), Content: pictureFormats[ext](kind, some[0])})
 		out = filepath.Dir(out)

@@ -42,7 +42,7 @@ each plan its pictures, alternatives and explanations, sources last.`,
 			}
 			if ext == ".html" {
 				if len(f.Files) != 1 {
-					return wrongUsage(c, "-o %s is one file, and there are %d jobs. Choose one with --job, or give a folder.", out, len(f.Files))
+					return wrongUsage(c, "-o %s is one file, and there are %d jobs. Choose one with --job and --site, or give a folder.", out, len(f.Files))
 				}
 				f.Files[0].Path, folder = filepath.Base(out), filepath.Dir(out)
 			}
