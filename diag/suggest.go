@@ -80,9 +80,10 @@ func swapped(given string, known []string) string {
 	return ""
 }
 
-// DidYouMean is Nearest as a sentence with a leading space, or "".
+// DidYouMean is Nearest as a sentence with a leading space, or ""; so it is for a name
+// that is known.
 func DidYouMean(given string, known []string) string {
-	if near := Nearest(given, known); len(near) > 0 {
+	if near := Nearest(given, known); len(near) > 0 && !slices.Contains(known, given) {
 		return " Did you mean " + OneOf(near) + "?"
 	}
 	return ""

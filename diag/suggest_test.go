@@ -39,7 +39,8 @@ func TestDidYouMean(t *testing.T) {
 		{"H100", ` Did you mean "h100_sxm" or "h100_96gb_500w"?`},
 		{"h20", ` Did you mean "h200"?`},
 		{"micro_batch", ` Did you mean "micro_batch_size"?`},
-		{"v1", ""}, // too many to tell
+		{"v1", ""},   // too many to tell
+		{"h200", ""}, // it is that already
 	} {
 		if got := DidYouMean(c.given, known); got != c.want {
 			t.Errorf("DidYouMean(%q) = %s, want %s", c.given, got, c.want)
