@@ -72,6 +72,11 @@ is a change.`,
 			if b := flags.backend; b != "" && !hasPlan(before, b) && !hasPlan(after, b) {
 				return usageError(fmt.Sprintf("Neither OLD nor NEW has a plan for a backend %q.%s", b, diag.DidYouMean(b, schema.BackendKinds())))
 			}
+			if old.isOutput() && new.isOutput() {
+				if err := haveSites(flags.sites, append(slices.Clone(before), after...)); err != nil {
+					return err
+				}
+			}
 			t.diagnostics(sharing(after), nil)
 			r := review.Compare(before, after)
 			if err := printReport(t, r, format); err != nil {
@@ -264,6 +269,9 @@ func (s *side) holdsJobs() bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ".hcl") })
 }
 
+// isOutput reports whether a side is what builds wrote.
+func (s *side) isOutput() bool { return s.fsys != nil && !s.holdsJobs() }
+
 func hasPlan(builds []review.Build, backend string) bool {
 	return slices.ContainsFunc(builds, func(b review.Build) bool { return b.Plans[backend] != nil })
 }
@@ -275,7 +283,7 @@ func known(flags *inputFlags, s, other *side) *inputFlags {
 	mine.variables = slices.DeleteFunc(slices.Clone(flags.variables), func(a lang.VariableArg) bool {
 		return a.File == "" && !s.declares(a.Name) && other.declares(a.Name)
 	})
-	if mine.asked = len(flags.sites); mine.asked > 0 {
+	if mine.asked = len(flags.sites); mine.asked > 0 && !s.isOutput() {
 		here, there := s.workspace(&mine), other.workspace(&mine)
 		mine.sites = slices.DeleteFunc(slices.Clone(flags.sites), func(name string) bool { return !here.HasSite(name) && there.HasSite(name) })
 	}
@@ -338,7 +346,42 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	if len(list) == 0 {
 		return nil, usageError(fmt.Sprintf("%s holds neither jobs (*.hcl) nor what a build wrote of them (JOB/%s).", s.shown, output.JobManifest))
 	}
-	return list, nil
+	return atSites(list, flags.sites), nil
+}
+
+// atSite reports whether a build is for a site, by its label or its address.
+func atSite(b *review.Build, site string) bool {
+	return b.Site != "" && (site == b.Site || strings.HasSuffix(site, ".site."+b.Site) || strings.HasSuffix(site, fmt.Sprintf(".site[%q]", b.Site)))
+}
+
+// atSites leaves out the builds of a job at other sites where there is one at a site that
+// is asked for.
+func atSites(list []review.Build, sites []string) []review.Build {
+	asked := func(b *review.Build) bool {
+		return slices.ContainsFunc(sites, func(site string) bool { return atSite(b, site) })
+	}
+	type job struct{ folder, name string }
+	there := map[job]bool{}
+	for i := range list {
+		if b := &list[i]; asked(b) {
+			there[job{b.Folder, b.Name}] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(b review.Build) bool { return there[job{b.Folder, b.Name}] && !asked(&b) })
+}
+
+// haveSites finds the site of which no build is.
+func haveSites(sites []string, list []review.Build) error {
+	for _, site := range sites {
+		if !slices.ContainsFunc(list, func(b review.Build) bool { return atSite(&b, site) }) {
+			var known []string
+			for i := range list {
+				known = append(known, list[i].Site)
+			}
+			return usageError(fmt.Sprintf("Neither OLD nor NEW has a job at a site %q.%s", site, diag.DidYouMean(site, known)))
+		}
+	}
+	return nil
 }
 
 // sharing warns of jobs that would save over one another's checkpoints, as where a folder
