@@ -31,6 +31,9 @@ func Calibration(f *calibration.File) string {
 		}
 	}
 	b.WriteByte('\n')
+	if sites := sitesOf(f); len(sites) > 1 {
+		fmt.Fprintf(&b, "These are runs at the sites %s, taken for those of one machine. Where they are of several, calibrate each by its own.\n\n", strings.Join(sites, " and "))
+	}
 	calibrationTerms(&b, f)
 	if a := f.Allocator; a != nil {
 		fmt.Fprintf(&b, "%-30s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
@@ -58,6 +61,17 @@ func Calibration(f *calibration.File) string {
 		calibrationChain(&b, f.Chain)
 	}
 	return b.String()
+}
+
+// sitesOf lists the sites whose runs count.
+func sitesOf(f *calibration.File) []string {
+	sites := map[string]bool{}
+	for i := range f.Runs {
+		if r := &f.Runs[i]; r.Used && r.Site != "" {
+			sites[r.Site] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(sites))
 }
 
 // oddsText is how much more likely something is, as precisely as one can know.
@@ -138,7 +152,11 @@ func calibrationSpeed(s *calibration.Speed) string {
 }
 
 func calibrationRun(r *calibration.Run) string {
-	s := fmt.Sprintf("%s on %s, %s: ", r.Job, r.Backend, units.Count(r.GPUs, "GPU"))
+	name := r.Job + " on " + r.Backend
+	if r.Site != "" {
+		name += " at " + r.Site
+	}
+	s := fmt.Sprintf("%s, %s: ", name, units.Count(r.GPUs, "GPU"))
 	if !r.Used {
 		return s + "not used: " + r.Why
 	}

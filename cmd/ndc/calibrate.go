@@ -115,7 +115,7 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 		sources = append(sources, read...)
 		p := f.Decision()
 		markEdited(parser.Log(), plan)
-		inputs = append(inputs, calibration.Input{Job: f.Job, Engine: engineOf(p.Backend), Plan: p, Log: parser.Log()})
+		inputs = append(inputs, calibration.Input{Job: f.Job, Site: f.Site, Engine: engineOf(p.Backend), Plan: p, Log: parser.Log()})
 	}
 	f, err := calibration.Calibrate(inputs)
 	if err != nil {

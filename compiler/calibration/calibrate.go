@@ -16,6 +16,7 @@ import (
 // Input is a plan with what its runs printed.
 type Input struct {
 	Job    string
+	Site   string // at which the job was planned; "" without one
 	Engine string // key of the plan's runtime, see PriorOf
 	Plan   *plan.Plan
 	Log    *logs.Log // of all its submissions, one after another
@@ -127,7 +128,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 	in.Log, others = own(p, in.Log)
 	in.Log.Fill(batchOf(p))
 	y := in.Log.Steady(conditions(p))
-	r := Run{Job: in.Job, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Likeness: p.Likeness(), Measured: units.Rounded(units.Seconds(y.Mean)),
+	r := Run{Job: in.Job, Site: in.Site, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Likeness: p.Likeness(), Measured: units.Rounded(units.Seconds(y.Mean)),
 		Spread: units.Rounded(y.Spread), Reports: len(y.Steps), Refused: []Refusal{}, Timers: timers(in.Log)}
 	for _, x := range slices.Concat(others, y.Refused) {
 		r.Refused = append(r.Refused, Refusal(x))

@@ -65,6 +65,7 @@ type Source struct {
 // Run is what was read of one plan's runs.
 type Run struct {
 	Job       string           `json:"job"`
+	Site      string           `json:"site,omitempty"`
 	Backend   string           `json:"backend"`
 	Model     string           `json:"model"`
 	GPUs      int              `json:"gpus"`
