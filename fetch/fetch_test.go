@@ -269,6 +269,18 @@ func TestRepository(t *testing.T) {
 	}
 }
 
+// TestOtherHash: a repository whose objects have names of another hash is told as such.
+func TestOtherHash(t *testing.T) {
+	dir := t.TempDir()
+	runGit(t, dir, "init", "-q", "--object-format=sha256")
+	put(t, filepath.Join(dir, "a.hcl"), "a")
+	runGit(t, dir, "add", "-A")
+	runGit(t, dir, "commit", "-q", "-m", "a")
+	if _, err := Open(t.Context(), "file://"+dir); err == nil || !strings.HasPrefix(err.Error(), "its commits have names by SHA-256") {
+		t.Error(err)
+	}
+}
+
 // TestHiddenCommit: a commit that no name leads to directly is found among the
 // others, as when a branch has moved on.
 func TestHiddenCommit(t *testing.T) {

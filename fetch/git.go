@@ -73,6 +73,9 @@ func said(err error) error {
 	if strings.Contains(err.Error(), "SSH_AUTH_SOCK") {
 		return errors.New("a server behind ssh:// gets a key of the SSH agent, and none answers here. Start one and give it the key: eval \"$(ssh-agent)\" && ssh-add")
 	}
+	if strings.Contains(err.Error(), "object-format=sha256") {
+		return errors.New("its commits have names by SHA-256, which ndc does not read. A repository of git init --object-format=sha1 can hold the same files")
+	}
 	line, ok := strings.CutPrefix(err.Error(), "unknown error: ")
 	if !ok {
 		return err
