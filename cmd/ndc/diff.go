@@ -60,6 +60,9 @@ is a change.`,
 			}
 			defer old.close()
 			defer new.close()
+			if len(flags.variables) > 0 && old.isOutput() && new.isOutput() {
+				return usageError("OLD and NEW are what builds wrote, in which variables have their values. --var and --var-file are for jobs that are planned.")
+			}
 			before, err := builds(t, old, known(&flags, &old, &new))
 			if err != nil {
 				return err
