@@ -65,8 +65,12 @@ func (r *reader) invalid(at diag.Range, why string) {
 }
 
 func (r *reader) module(b *hclsyntax.Block) {
-	if len(b.Labels) != 1 || !isAddress(b.Labels[0]) || r.file.Module(b.Labels[0]) != nil {
-		r.fail(b.DefRange(), "A module has its address as its label, and an entry of its own.")
+	if len(b.Labels) != 1 || !isAddress(b.Labels[0]) {
+		r.fail(b.DefRange(), "A module has its address as its label.")
+		return
+	}
+	if r.file.Module(b.Labels[0]) != nil {
+		r.fail(b.DefRange(), "There are two entries for the module %q.", b.Labels[0])
 		return
 	}
 	m := Module{Address: b.Labels[0], Source: r.text(b, "source"), Hash: r.text(b, "hash")}
