@@ -145,40 +145,37 @@ func movedFrom(ctx context.Context, dir, rev, to, name string) (from string, fou
 	moves := strings.Split(string(list), "\x00") // for each file how much is alike, the old name and the new one
 	for ; len(moves) > 2; moves = moves[3:] {
 		below, ok := strings.CutPrefix(moves[2]+"/", name+"/")
-		switch from, same := strings.CutSuffix("/"+moves[1]+"/", "/"+below); {
-		case !ok || !same:
-		case from != "":
-			return from[1:], !remains(ctx, dir, to, from[1:])
-		case isTopJob(moves[1]):
-			return ".", !remains(ctx, dir, to, ".")
+		from, same := strings.CutSuffix("/"+moves[1]+"/", "/"+below)
+		from = path.Join(".", from)
+		if ok && same && (!holds(from, name) || isJobOf(from, moves[1])) {
+			return from, !remains(ctx, dir, to, from, name)
 		}
 	}
 	return "", false
 }
 
-// isTopJob reports whether a path is that of a file of jobs at the top of the repository.
-func isTopJob(name string) bool {
-	return strings.HasSuffix(name, ".hcl") && !strings.Contains(name, "/")
-}
-
-// remains reports whether a file or folder is still there, where movedFrom looks; of the
-// top, which holds all there is, whether files of jobs are.
-func remains(ctx context.Context, dir, to, name string) bool {
-	var args []string
-	switch top := name == "."; {
-	case top && to != "":
-		args = []string{"ls-tree", "-z", "--name-only", "--full-tree", to}
-	case top:
-		args = []string{"ls-files", "-z", "--full-name", "--", ":(top,glob)*"}
-	case to != "":
-		args = []string{"ls-tree", "-z", "--name-only", "--full-tree", to, "--", name}
-	default:
-		args = []string{"ls-files", "-z", "--full-name", "--", ":(top,literal)" + name}
+// remains reports whether a file or folder is still there, where movedFrom looks; of a folder
+// that holds what was moved out of it, whether files of jobs are.
+func remains(ctx context.Context, dir, to, from, name string) bool {
+	args := []string{"ls-files", "-z", "--full-name", "--", ":(top)"}
+	if to != "" {
+		args = []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", to}
 	}
 	list, err := git(ctx, dir, args...)
 	return err != nil || slices.ContainsFunc(strings.Split(string(list), "\x00"), func(left string) bool {
-		return left != "" && (name != "." || isTopJob(left))
+		if holds(from, name) {
+			return isJobOf(from, left)
+		}
+		return left == from || holds(from, left)
 	})
+}
+
+// holds reports whether a path of the repository lies below a folder.
+func holds(folder, name string) bool { return folder == "." || strings.HasPrefix(name, folder+"/") }
+
+// isJobOf reports whether a path is that of a file that is read as one of a folder of jobs.
+func isJobOf(folder, name string) bool {
+	return path.Dir(name) == folder && strings.HasSuffix(name, ".hcl")
 }
 
 // add enters a file and the folders above it.
