@@ -158,7 +158,7 @@ func sides(args []string, base string) (old, new side, err error) {
 	if isFile(dir) {
 		dir, name = filepath.Dir(dir), filepath.Base(dir)
 	}
-	old, err = earlier(dir, base, name, base+":"+args[0], "")
+	old, err = earlier(&new, dir, base, name, base+":"+args[0], "")
 	return old, new, err
 }
 
@@ -178,7 +178,7 @@ func sinceLeft(from, to string) (old, new side, err error) {
 	if new, err = sideOf(rev + ":" + name); err != nil {
 		return old, new, err
 	}
-	old, err = earlier(".", left, fromTop(name), left+":"+name, rev)
+	old, err = earlier(&new, ".", left, fromTop(name), left+":"+name, rev)
 	return old, new, err
 }
 
@@ -203,24 +203,29 @@ func fromTop(name string) string {
 	return "/" + name
 }
 
-// earlier is what a place held in a revision before to, or before the working tree where
-// that is "": what was moved there, if the revision has no such place, else nothing.
-func earlier(dir, rev, name, shown, to string) (side, error) {
+// earlier is what a place, which is now, held in a revision before to, or before the
+// working tree where that is "": what was moved there, if the revision has no such place, or
+// no jobs there that now has, else nothing.
+func earlier(now *side, dir, rev, name, shown, to string) (side, error) {
 	s, err := inRevision(dir, rev, name, shown)
 	var missing usageError
-	if errors.As(err, &missing) {
+	absent := errors.As(err, &missing)
+	if absent || err == nil && now.holdsJobs() && !s.holdsJobs() {
 		from, found := movedFrom(signals.context(), dir, rev, to, s.name)
-		if !found {
+		switch {
+		case found:
+			is := s.name
+			s.close()
+			if s, err = inRevision(dir, rev, "/"+from, rev+":"+from); err != nil {
+				return s, err
+			}
+			if s.folder() != s.name {
+				is = path.Dir(is)
+			}
+			s.fsys.(*revision).moved(s.folder(), is)
+		case absent:
 			return side{}, nil // all of the place is new
 		}
-		is := s.name
-		if s, err = inRevision(dir, rev, "/"+from, rev+":"+from); err != nil {
-			return s, err
-		}
-		if s.folder() != s.name {
-			is = path.Dir(is)
-		}
-		s.fsys.(*revision).moved(s.folder(), is)
 	}
 	s.base = true
 	return s, err

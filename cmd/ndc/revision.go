@@ -144,7 +144,10 @@ func movedFrom(ctx context.Context, dir, rev, to, name string) (from string, fou
 	}
 	moves := strings.Split(string(list), "\x00") // for each file how much is alike, the old name and the new one
 	for ; len(moves) > 2; moves = moves[3:] {
-		below, ok := strings.CutPrefix(moves[2]+"/", name+"/")
+		below, ok := moves[2]+"/", holds(name, moves[2]+"/")
+		if name != "." {
+			below = strings.TrimPrefix(below, name+"/")
+		}
 		from, same := strings.CutSuffix("/"+moves[1]+"/", "/"+below)
 		from = path.Join(".", from)
 		if ok && same && (!holds(from, name) || isJobOf(from, moves[1])) {
