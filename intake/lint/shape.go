@@ -240,7 +240,7 @@ func (s *script) address(l *launch, n int) bool {
 	case !o.open && !o.maybe && localHost.MatchString(o.first()):
 		s.report(LocalAddress, s.place(o), fmt.Sprintf("The launch has %d nodes, and on each %s is the node itself: none meets another. Give the first node's name, as of scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1.", n, o.first()))
 		return true
-	case l.srun != nil && ownHost.MatchString(o.first()) && !s.expandedHere(o.values[0].Line, ownHost):
+	case l.srun != nil && ownHost.MatchString(o.first()) && s.leftToTasks(o.values[0].Line, ownHost):
 		s.report(LocalAddress, s.place(o), fmt.Sprintf("Each of %d nodes computes %s for itself and meets nobody. Compute it once, above srun.", n, o.first()))
 		return true
 	}
@@ -261,6 +261,31 @@ func (s *script) expandedHere(line int, pattern *regexp.Regexp) bool {
 			return false // who calls it is another matter
 		}
 		return true
+	})
+	return found
+}
+
+// leftToTasks reports whether what matches stands in a word around a line where
+// the shell that reads the script does not expand it. What a variable brings
+// there from another line was computed once, by that shell.
+func (s *script) leftToTasks(line int, pattern *regexp.Regexp) bool {
+	found := false
+	literal := func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			found = found || pattern.MatchString(n.Value)
+		case *syntax.Lit:
+			found = found || pattern.MatchString(n.Value)
+		case *syntax.ParamExp, *syntax.CmdSubst:
+			return false
+		}
+		return true
+	}
+	syntax.Walk(s.file, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && s.at(int(w.Pos().Offset())) <= line && line <= s.at(int(w.End().Offset())) {
+			syntax.Walk(w, literal)
+		}
+		return !found
 	})
 	return found
 }
