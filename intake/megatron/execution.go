@@ -211,7 +211,7 @@ func (r *reading) programmed(before []shell.Word) {
 // only type that ndc has there.
 func (r *reading) besideFewer() string {
 	switch o := r.given["fp16"]; {
-	case r.fewer == "" || r.has("bf16") || r.own && !r.pretrain:
+	case r.fewer == nil || r.has("bf16") || r.own && !r.pretrain:
 	case o != nil:
 		const why = "the launch has fp16 beside fewer bits, ndc bf16"
 		r.d.Correct(o.line, o.name, draft.Unknown, "", why)
@@ -228,8 +228,8 @@ func (r *reading) precision() {
 		d.Withdraw("training.precision", "Megatron-LM refuses to start with both --bf16 and --fp16")
 		return
 	}
-	if r.fewer != "" { // beside --bf16, in any order
-		r.set("training.precision", r.fewer)
+	if r.fewer != nil { // beside --bf16, in any order
+		d.Put("training.precision", *r.fewer)
 	}
 	if !d.Has("training.precision") && r.own && !r.pretrain {
 		return // a program on top of Megatron-LM may choose one by itself
@@ -239,7 +239,7 @@ func (r *reading) precision() {
 	case "fp8":
 		r.unless("training.fp8.recipe", "delayed")
 		if d.Text("training.fp8.recipe") == "mxfp8" {
-			r.set("training.precision", "mxfp8")
+			d.Set("training.precision", "mxfp8", r.fewer.Place)
 			d.Remove("training.fp8.recipe")
 		}
 		r.ends16()
@@ -254,7 +254,9 @@ func (r *reading) precision() {
 		}
 	}
 	if why := r.besideFewer(); why != "" {
-		d.SetNote("training.precision", d.Text("training.precision"), why)
+		v, _ := d.Get("training.precision")
+		v.Note = why
+		d.Put("training.precision", v)
 	}
 	switch d.Text("training.precision") {
 	case "bf16", "fp8", "mxfp8", "nvfp4":

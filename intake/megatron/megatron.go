@@ -38,7 +38,7 @@ type reading struct {
 	pretrain bool               // the program is one of Megatron-LM's own, or named as these
 	quiet    bool               // defaults are being read, of which nobody wants to hear
 	passed   []string           // extra_args
-	fewer    string             // the precision of fewer than 16 bits that is asked for; ""
+	fewer    *draft.Value       // the precision of fewer than 16 bits that is asked for; nil
 	unread   map[string]bool    // the arguments of options that are there and could not be read
 	off      map[string]bool    // the arguments of switches that are given the value false
 	// unreadWords are their words, where the option has one whatever a run knows.

@@ -415,6 +415,26 @@ func TestOpenWords(t *testing.T) {
 	}
 }
 
+// TestOpenWordsBesideFewerBits: a precision of fewer bits that the launch says is said, whatever
+// else only a run knows.
+func TestOpenWordsBesideFewerBits(t *testing.T) {
+	for options, want := range map[string]string{
+		"--bf16 --fp8-format e4m3":                    "fp8",
+		"--fp8-format e4m3 --fp8-recipe mxfp8 --bf16": "mxfp8",
+		"--fp4-format e2m1 --bf16":                    "nvfp4",
+	} {
+		c := command("torchrun pretrain_gpt.py --num-layers 4 " + options + " $MORE")
+		c.Words[len(c.Words)-1].Open = true
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Text("training.precision"); got != want {
+			t.Errorf("%s: %q, want %q: %v", options, got, want, d.Findings)
+		}
+	}
+}
+
 // TestTemplates: words that a template has where a path belongs are none, and layers of a
 // fork's own module ask for no pattern.
 func TestTemplates(t *testing.T) {

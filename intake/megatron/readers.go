@@ -266,14 +266,12 @@ func (r *reading) fp8(o *option) outcome {
 	if o.open {
 		return unknown("its value is known only when the script runs")
 	}
-	r.fewer = "fp8"
-	r.d.Set("training.precision", r.fewer, r.at(o.line))
+	r.fewer = &draft.Value{Place: r.at(o.line), Value: "fp8"}
 	return outcome{to: "training.precision"}
 }
 
 func (r *reading) fp4(o *option) outcome {
-	r.fewer = "nvfp4"
-	r.d.Set("training.precision", r.fewer, r.at(o.line))
+	r.fewer = &draft.Value{Place: r.at(o.line), Value: "nvfp4"}
 	return outcome{to: "training.precision"}
 }
 
