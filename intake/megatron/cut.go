@@ -139,10 +139,10 @@ func lookup(t *schema.Table, name string) (schema.Option, bool) {
 
 // loose takes away the words behind an option that are not among its values, as most are,
 // and that may be options themselves, which nobody knows.
-func (r *reading) loose(o *option, most int) {
+func (r *reading) loose(o *option, most int, known bool) {
 	kept, lost := o.values[:0:0], o.values[:0:0]
 	for i, w := range o.values {
-		if i >= most && most >= 0 && r.isLoose(w) || i > 0 && most < 0 && w.Open && manyWords.MatchString(w.Text) {
+		if i >= most && most >= 0 && r.isLoose(w) && (known || !begun.MatchString(w.Text)) || i > 0 && most < 0 && w.Open && manyWords.MatchString(w.Text) {
 			lost = append(lost, w)
 			continue
 		}
@@ -164,6 +164,10 @@ func (r *reading) isLoose(w shell.Word) bool {
 
 // below is a file or folder of one that a variable names, and so no options.
 var below = regexp.MustCompile(`^\$(\w+|\{\w+\})/[^$]*$`)
+
+// begun is a word that begins with text of its own, and so with no option: it is a value of
+// an option that nobody knows, which may take several.
+var begun = regexp.MustCompile(`^[\w./]`)
 
 // manyWords are those that hardly are one value of a list of values: the script's arguments,
 // what a command prints, and variables that are named as options are.

@@ -336,7 +336,7 @@ func (r *reading) option(o *option) {
 	if ok {
 		most = entry.Count.Max
 	}
-	r.loose(o, most)
+	r.loose(o, most, ok)
 	if o.unnamed && !ok {
 		r.unknownWords([]shell.Word{{Text: o.name, File: o.line.File, Line: o.line.Line}})
 		return

@@ -926,6 +926,22 @@ func TestPathsAreNoOptions(t *testing.T) {
 	}
 }
 
+// TestTextsAreNoOptions: a word that begins with text of its own is a value of the option
+// before it, whatever a variable in it stands for.
+func TestTextsAreNoOptions(t *testing.T) {
+	c := command("pretrain_gpt.py --num-layers 4 --sets en:$EN ar:$AR /data/$C --micro-batch-size 1")
+	for i, w := range c.Words {
+		c.Words[i].Open = strings.Contains(w.Text, "$")
+	}
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--sets" && f.Value == "en:$EN ar:$AR /data/$C" }) || !d.Has("training.precision") {
+		t.Errorf("%v", d.Findings)
+	}
+}
+
 // TestProgramAmongFiles: a Python file that is the value of an option begins no options of its
 // own, and the last of several that start each other does.
 func TestProgramAmongFiles(t *testing.T) {
