@@ -626,6 +626,8 @@ func (in *intake) directive(file string, d shell.Directive) {
 	case d.Name == "nodes" && err == nil && number > 0:
 		in.d.Set("cluster.nodes", number, at)
 		found(draft.Mapped, "cluster.nodes", "")
+	case d.Name == "nodes":
+		found(draft.Unknown, "", "cluster.nodes is one number")
 	case d.Name == "gres" || d.Name == "gpus-per-node":
 		in.gpus(d, at, found)
 	case d.Name == "gpus" || d.Name == "gpus-per-task" || d.Name == "ntasks-per-node" || d.Name == "ntasks":

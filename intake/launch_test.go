@@ -1063,6 +1063,7 @@ func TestGPUsOfNode(t *testing.T) {
 		"--nodes=3 --gpus=16":                             {"", ""},
 		"--gres=gpu:2 --nodes=1 --gpus=4":                 {"2", ""},
 		"--array=0-3 --nodes=1":                           {"", "--array 0-3"},
+		"--nodes=2-4":                                     {"", "--nodes 2-4"},
 		"--array=1-9%1 --nodes=1":                         {"", ""},
 	} {
 		script := "#!/bin/bash\n#SBATCH " + directive + "\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1\n"
