@@ -229,6 +229,9 @@ func readScript(in *intake, f File) error {
 	for _, d := range s.Late {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: "--" + d.Name, Value: draft.Guarded("", d.Value), Verdict: draft.Unknown, Why: "sbatch reads no options behind the first command"})
 	}
+	for _, d := range s.Strays {
+		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: draft.Guarded("", d.Name), Verdict: draft.Unknown, Why: "sbatch refuses a word that is no option and belongs to none; what stands behind it on the line is not read"})
+	}
 	in.queued(f)
 	if e.part {
 		return nil

@@ -1064,6 +1064,7 @@ func TestGPUsOfNode(t *testing.T) {
 		"--gres=gpu:2 --nodes=1 --gpus=4":                 {"2", ""},
 		"--array=0-3 --nodes=1":                           {"", "--array 0-3"},
 		"--nodes=2-4":                                     {"", "--nodes 2-4"},
+		"<OPTIONS> --nodes=2":                             {"", "<OPTIONS> "},
 		"--array=1-9%1 --nodes=1":                         {"", ""},
 	} {
 		script := "#!/bin/bash\n#SBATCH " + directive + "\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1\n"

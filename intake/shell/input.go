@@ -266,7 +266,8 @@ func (e *evaluator) directed(t text) {
 		if !ok || line.isOpen() {
 			continue
 		}
-		for _, now := range optionsOf(rest, int(line.firstLine())) {
+		found, _ := optionsOf(rest, int(line.firstLine()))
+		for _, now := range found {
 			for i := range e.script.Directives {
 				if d := &e.script.Directives[i]; d.Line == now.Line && d.Name == now.Name {
 					d.Value = now.Value

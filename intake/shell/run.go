@@ -498,7 +498,7 @@ func (e *evaluator) start(words []text) (started bool) {
 			}
 		}
 		e.state.given, e.state.positional = true, words[i+1:]
-		asked, _ := directives(src, p)
+		asked, _, _ := directives(src, p)
 		for _, s := range submits(words[:i], name) {
 			if !s.Open {
 				asked = append(asked, Directive{s.Name, s.Value, s.Line - file*fileLines})

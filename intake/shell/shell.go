@@ -81,6 +81,7 @@ type Script struct {
 	Documents  []Document
 	Directives []Directive
 	Late       []Directive // behind the first command, where sbatch reads none
+	Strays     []Directive // words of directives that are no options, by their names: what stands behind them is not read
 	Sources    []Word      // files that it reads and that were not given
 	Files      []string    // those given that it reads or starts
 	Problems   []string    // why it was not read to its end
@@ -115,7 +116,7 @@ func Read(src []byte, call Call) (*Script, error) {
 		return nil, err
 	}
 	e.script = &Script{}
-	e.script.Directives, e.script.Late = directives(src, p)
+	e.script.Directives, e.script.Late, e.script.Strays = directives(src, p)
 	e.allocation(e.script.Directives, 0)
 	e.evaluate(p)
 	return e.script, nil
@@ -288,8 +289,8 @@ const HetJob = "hetjob"
 
 // directives are the options of a script that sbatch reads, of its first component: those in front of its
 // first command (_opt_batch_script of Slurm's src/sbatch/opt.c), and those of a script
-// in a here-document. late are the others.
-func directives(src []byte, p *Parsed) (all, late []Directive) {
+// in a here-document. late are the others, strays the words of neither.
+func directives(src []byte, p *Parsed) (all, late, strays []Directive) {
 	document := map[int]bool{} // the lines of here-documents
 	syntax.Walk(p.File, func(n syntax.Node) bool {
 		if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil {
@@ -309,24 +310,28 @@ func directives(src []byte, p *Parsed) (all, late []Directive) {
 			continue
 		}
 		if kind := strings.Fields(rest); len(kind) > 0 && !begun && (kind[0] == HetJob || kind[0] == "packjob") { // behind it are those of other nodes
-			return append(all, Directive{Name: HetJob, Line: i + 1}), late
+			return append(all, Directive{Name: HetJob, Line: i + 1}), late, strays
 		}
-		found := optionsOf(rest, i+1)
+		found, stray := optionsOf(rest, i+1)
 		if begun && !document[i+1] {
 			late = append(late, found...)
-		} else {
-			all = append(all, found...)
+			continue
+		}
+		all = append(all, found...)
+		if stray != "" && !document[i+1] { // a shell may make something else of it there
+			strays = append(strays, Directive{Name: stray, Line: i + 1})
 		}
 	}
-	return all, late
+	return all, late, strays
 }
 
-// optionsOf are the options of one line.
-func optionsOf(rest string, at int) (all []Directive) {
+// optionsOf are the options of one line, and the word that ends them; "" for none.
+func optionsOf(rest string, at int) (all []Directive, stray string) {
 	for _, w := range directiveWords.FindAllString(strings.ReplaceAll(rest, "\t", " "), -1) {
 		w = strings.NewReplacer(`"`, "", "'", "").Replace(w)
 		switch {
 		case strings.HasPrefix(w, "#"):
+			return all, ""
 		case strings.HasPrefix(w, "--"):
 			name, value, _ := strings.Cut(w[2:], "=")
 			all = append(all, Directive{name, value, at})
@@ -338,7 +343,7 @@ func optionsOf(rest string, at int) (all []Directive) {
 			all[len(all)-1].Value = w
 			continue
 		}
-		break
+		return all, w
 	}
-	return all
+	return all, ""
 }

@@ -223,6 +223,13 @@ func TestDirectives(t *testing.T) {
 	if len(s.Documents) != 1 || s.Documents[0].Path.Text != "ds.json" || s.Documents[0].Content != "{\"a\": $A}\n" {
 		t.Errorf("%+v", s.Documents)
 	}
+	s, err = Read([]byte("#!/bin/bash\n#SBATCH <OPTIONS> --nodes=4\n#SBATCH --time = 10\n#SBATCH -N 2 # two\n"), Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.Strays); got != "[{<OPTIONS>  2} {10  3}]" {
+		t.Error(got)
+	}
 }
 
 // TestGlobs: what holding texts against globs takes is counted.
