@@ -79,7 +79,7 @@ func (w formerRow) read(r *reading, o *option) outcome {
 	case w.As != "":
 		as := *o
 		as.long = w.As
-		return readers()[w.As](r, &as)
+		return r.value(&as, w.Argument)
 	}
 	if why := w.Apart[o.first()]; why != "" {
 		return unknown(why)

@@ -186,6 +186,21 @@ func TestNoRecompute(t *testing.T) {
 	}
 }
 
+// TestFormerTokenizer: how forks name a tokenizer of Hugging Face and where it is.
+func TestFormerTokenizer(t *testing.T) {
+	for path, want := range map[string]string{"/t/llama": "/t/llama", "$TOKENIZER": "$TOKENIZER"} {
+		c := command("pretrain_gpt.py --num-layers 8 --data-path /d --tokenizer-type PretrainedFromHF --tokenizer-name-or-path " + path)
+		c.Words[len(c.Words)-1].Open = strings.HasPrefix(path, "$")
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		if kind, got := d.Text("training.data.tokenizer"), d.Text("training.data.tokenizer.path"); kind != "huggingface" || got != want {
+			t.Errorf("%q of %q: %v", kind, got, d.Findings)
+		}
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
