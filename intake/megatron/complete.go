@@ -65,6 +65,7 @@ var follow = map[string][]string{
 	"constraints.layout.virtual_pipeline":  {"constraints.layout.stage_layers", "constraints.layout.pipeline_schedule"},
 	"constraints.layout.stage_layers":      {"constraints.layout.virtual_pipeline", "constraints.layout.pipeline_schedule"},
 	"constraints.layout.recompute":         {"constraints.layout.recompute_modules", "constraints.layout.recompute_method", "constraints.layout.recompute_layers"},
+	"execution.overlap_gradient_reduce":    {"execution.overlap_parameter_gather"}, // arguments.py refuses it alone
 	"constraints.layout.zero_stage":        {"constraints.layout.data_parallel_replicate"},
 	"model.mlp_bias":                       {"model.attention_bias"}, // one option switches both
 }

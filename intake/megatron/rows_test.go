@@ -201,6 +201,17 @@ func TestFormerTokenizer(t *testing.T) {
 	}
 }
 
+// TestMegatronLLaMA: its switches of the model, and the optimizer that shards and that
+// overlaps by itself, so that the release's defaults say nothing of that.
+func TestMegatronLLaMA(t *testing.T) {
+	d := launched(t, "pretrain_llama.py --num-layers 8 --bf16 --RMSNorm --causal-lm --overlapped-distributed-optimizer")
+	for path, want := range map[string]any{"model.normalization": "rmsnorm", "model.tied_embeddings": false, "constraints.layout.zero_stage": int64(1), "execution.overlap_gradient_reduce": nil, "execution.overlap_parameter_gather": nil} {
+		if v, _ := d.Get(path); v.Value != want {
+			t.Errorf("%s = %v, want %v: %v", path, v.Value, want, d.Findings)
+		}
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
