@@ -87,6 +87,7 @@ type intake struct {
 	launch  string               // the backend that a file is for; ""
 	trained bool                 // a file has the options of the Trainer
 	heard   bool                 // what accelerate says is read
+	config  string               // the file of DeepSpeed's configuration that is read, without its folder; ""
 	own     string               // the framework's version, in files that ndc wrote; ""
 	read    map[string]evaluated // the scripts, by the names of their files
 	asked   map[string]asked     // by directives of sbatch
@@ -300,7 +301,7 @@ func readDeepSpeed(in *intake, f File) error {
 			Why: fmt.Sprintf("%s starts a fork of Megatron-LM on line %d, whose options say the run; what this file says of DeepSpeed's engine is not read", place.File, place.Line)})
 		return nil
 	}
-	in.launch = settings.DeepSpeedKind
+	in.launch, in.config = settings.DeepSpeedKind, path.Base(f.Name)
 	settings.ReadDeepSpeed(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object())
 	return nil
 }

@@ -565,6 +565,17 @@ func (in *intake) accelerate() ([]settings.Option, bool) {
 	return nil, false
 }
 
+// driven reports a program that one of its words, or of the variables that it is
+// started with, tells where the configuration of DeepSpeed is that is read.
+func (in *intake) driven(s *shell.Script, c shell.Command) bool {
+	is := func(w shell.Word) bool {
+		return path.Base(w.Text[strings.LastIndexByte(w.Text, '=')+1:]) == in.config
+	}
+	program := settings.Program(commandLine("", c))
+	return in.config != "" && program >= 0 && (slices.ContainsFunc(c.Words[program:], is) ||
+		slices.ContainsFunc(s.Exports, func(e shell.Export) bool { return is(e.Value) }))
+}
+
 // deepSpeed reads the line that starts DeepSpeed.
 func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	options, whole := in.accelerate()
@@ -576,7 +587,7 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	var other error       // than training, which is not all that the script starts
 	for _, c := range s.Commands {
 		if what := idle(c); what != "" {
-			if settings.Launcher(draft.New(), file, commandLine(file, c), in.trained) {
+			if settings.Launcher(draft.New(), file, commandLine(file, c), in.trained, in.driven(s, c)) {
 				other = fmt.Errorf("line %d: it starts %s: a job is for training a model of language", c.Words[0].Line, what)
 			}
 			continue
@@ -588,12 +599,12 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 		}
 		trained := in.trained || in.heard && read == nil && settings.Accelerated(in.d, file, words)
 		switch word, before, differ := megatron.Differ(program, read); {
-		case read == nil && settings.Launcher(in.d, file, words, trained):
+		case read == nil && settings.Launcher(in.d, file, words, trained, in.driven(s, c)):
 			read = program
 			in.loose(settings.Loose(words))
 			in.processes(file, s, c)
 			settings.Batch(in.d, words, trained)
-		case read != nil && differ && settings.Launcher(draft.New(), file, words, in.trained):
+		case read != nil && differ && settings.Launcher(draft.New(), file, words, in.trained, in.driven(s, c)):
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: before})
 		}
 	}

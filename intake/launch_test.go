@@ -1025,6 +1025,32 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
+// TestConfigured: a program is DeepSpeed's that is given the configuration, whatever the
+// option that names it, or finds it in its environment; what starts it and its own options
+// are read as of one with --deepspeed.
+func TestConfigured(t *testing.T) {
+	for launch, want := range map[string]struct{ nodes, unknown string }{
+		"torchrun --nnodes 4 --nproc_per_node 8 train.py --ds_config conf/ds.json --rate 1":             {"nodes = 4 gpus_per_node = 8", "--ds_config --rate"},
+		"srun -N 2 --ntasks-per-node=8 python train.py --ds-config=ds.json":                             {"nodes = 2 gpus_per_node = 8", "--ds-config"},
+		"export PL_DEEPSPEED_CONFIG_PATH=/conf/ds.json\nsrun -N 2 -n 16 python train.py --precision 16": {"nodes = 2 gpus_per_node = 8", "--precision"},
+		"torchrun --nnodes 4 --nproc_per_node 8 train.py --data data.json":                              {"nodes = var.nodes", ""},
+	} {
+		r, diags := Import([]File{{Name: "conf/ds.json", Content: []byte(`{"train_batch_size": 64, "zero_optimization": {"stage": 2}}`)}, {Name: "run.sh", Content: []byte(launch + "\n")}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", launch, diags)
+		}
+		var unknown []string
+		for _, f := range r.Findings {
+			if f.File == "run.sh" && f.Verdict == draft.Unknown {
+				unknown = append(unknown, f.Name)
+			}
+		}
+		if got := strings.Join(unknown, " "); nodesOf(string(r.Job)) != want.nodes || got != want.unknown {
+			t.Errorf("%s: %s, not understood %s", launch, nodesOf(string(r.Job)), got)
+		}
+	}
+}
+
 // TestNeoX: a configuration of GPT-NeoX is named, with the keys of DeepSpeed's in it
 // and with the comments and commas that its YAML bears.
 func TestNeoX(t *testing.T) {

@@ -297,15 +297,16 @@ func device(r *reading, k key, u *rule) outcome {
 }
 
 // Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, of accelerate's
-// or, before a program with --deepspeed, of torchrun; such a program may have none. It names what the training script
+// or, before a program with --deepspeed or with another way to its configuration (configured),
+// of torchrun; such a program may have none. It names what the training script
 // alone understands, unless a file has its options (trained).
-func Launcher(d *draft.Draft, file string, command []Word, trained bool) bool {
+func Launcher(d *draft.Draft, file string, command []Word, trained, configured bool) bool {
 	words, places := make([]string, len(command)), make([]draft.Place, len(command))
 	for i, w := range command {
 		words[i], places[i] = w.Text, w.At
 	}
 	trainer := trained || Trainer(d, file, command)
-	engine := trainer || slices.ContainsFunc(words, func(w string) bool {
+	engine := trainer || configured || slices.ContainsFunc(words, func(w string) bool {
 		name, _, _ := strings.Cut(w, "=")
 		return name == "--deepspeed" || name == "--deepspeed_config"
 	})

@@ -135,10 +135,10 @@ func TestDeepSpeed(t *testing.T) {
 	if last.Name != "autotuning.enabled" || last.Line != 9 || last.Verdict != draft.Unknown || last.Why != "ndc knows no such key of 0.19.8" { // which has it
 		t.Errorf("%+v", last)
 	}
-	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), false) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
+	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), false, false) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
 	}
-	Launcher(d, "run.sh", words("deepspeed train.py --bias --lr -1"), false)
+	Launcher(d, "run.sh", words("deepspeed train.py --bias --lr -1"), false, false)
 	if n := len(d.Findings); d.Findings[n-2].Value != "" || d.Findings[n-1].Value != "-1" {
 		t.Errorf("values of options: %+v", d.Findings[n-2:])
 	}
@@ -157,7 +157,7 @@ func TestIncluded(t *testing.T) {
 		"-H h --num_nodes 2 --num_gpus 4": "2 4 []",
 	} {
 		d := draft.New()
-		Launcher(d, "run.sh", words("deepspeed "+options+" train.py"), false)
+		Launcher(d, "run.sh", words("deepspeed "+options+" train.py"), false, false)
 		unknown := []string{}
 		for _, f := range d.Findings {
 			unknown = append(unknown, f.Name)
@@ -602,7 +602,7 @@ func TestTrainer(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", "", n.Object())
-		Launcher(d, "run.sh", words(line), false)
+		Launcher(d, "run.sh", words(line), false, false)
 		unknown := []string{}
 		for _, f := range d.Findings {
 			if f.Verdict == draft.Unknown {
@@ -637,7 +637,7 @@ func TestTrainerSchedule(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", "", n.Object())
-		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+c.options), false)
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+c.options), false, false)
 		got := fmt.Sprintf("%s %s %d", d.Text("training.schedule"), d.Text("training.optimizer"), d.Int("training.schedule.warmup_steps"))
 		for _, name := range []string{"lr_scheduler_type", "optim", "warmup_ratio"} {
 			for _, f := range d.Findings {
@@ -668,7 +668,7 @@ func TestTrainerInstead(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", "", n.Object())
-		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 src/train.py --deepspeed z.json --output_dir /o "+c.options), false)
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 src/train.py --deepspeed z.json --output_dir /o "+c.options), false, false)
 		got := d.Text("training.optimizer")
 		for _, f := range d.Findings {
 			if f.Name == "optim" || strings.HasPrefix(f.Name, "use_") {
@@ -698,7 +698,7 @@ func TestTrainerFills(t *testing.T) {
 		}
 		d := draft.New()
 		ReadDeepSpeed(d, "z.json", c.version, n.Object())
-		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+options), false)
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+options), false, false)
 		passed := []string{}
 		for _, f := range d.Findings {
 			if f.Verdict == draft.Left && f.File == "run.sh" && f.Name != "deepspeed" {
@@ -951,7 +951,7 @@ func TestFiltered(t *testing.T) {
 func TestRecomputeWords(t *testing.T) {
 	for option, want := range map[string]string{"": "none", "--grad_checkpoint True": "full", "--grad_checkpoint False": "none", "--disable_gradient_checkpointing True": "none"} {
 		d := draft.New()
-		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 1 "+option), false)
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 1 "+option), false, false)
 		if got := d.Text("constraints.layout.recompute"); got != want {
 			t.Errorf("%s: %q, want %q", option, got, want)
 		}
@@ -964,7 +964,7 @@ func TestTruths(t *testing.T) {
 	const launch = "torchrun --nnodes 1 --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 1 --gradient_accumulation_steps 1 --bf16 "
 	for word, want := range map[string]string{"True": "bf16 full 1", "yes": "bf16 full 1", "1": "bf16 full 1", "Y": "bf16 full 1", "no": "<nil> none 1", "0": "<nil> none 1", "maybe": "<nil> <nil> 1"} {
 		d := draft.New()
-		Launcher(d, "run.sh", words(launch+word+" --gradient_checkpointing "+word), false)
+		Launcher(d, "run.sh", words(launch+word+" --gradient_checkpointing "+word), false, false)
 		if s := drafted(d, "training.precision", "constraints.layout.recompute", "constraints.layout.micro_batch_size"); s != want {
 			t.Errorf("%s: %s, want %s", word, s, want)
 		}
