@@ -1051,6 +1051,25 @@ func TestConfigured(t *testing.T) {
 	}
 }
 
+// TestOwnParallelism: ranks that a program shares a model out over are no replicas, so that
+// nobody knows the batch that DeepSpeed makes of its micro-batch.
+func TestOwnParallelism(t *testing.T) {
+	for options, want := range map[string]string{
+		"--rate 1":                "global_batch_size = 16",
+		"--model_parallel_size 1": "global_batch_size = 16",
+		"--model_parallel_size 8": "global_batch_size = var.global_batch_size",
+		"--tensor-parallel $TP":   "global_batch_size = var.global_batch_size",
+	} {
+		r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}}`)}, {Name: "run.sh", Content: []byte("deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds.json " + options + "\n")}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", options, diags)
+		}
+		if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, want+"\n") {
+			t.Errorf("%s: no %s in\n%s", options, want, r.Job)
+		}
+	}
+}
+
 // TestNeoX: a configuration of GPT-NeoX is named, with the keys of DeepSpeed's in it
 // and with the comments and commas that its YAML bears.
 func TestNeoX(t *testing.T) {
