@@ -223,7 +223,7 @@ var ownPrograms = regexp.MustCompile(`(^|/)pretrain_(gpt|bert|t5|vlm|mamba|hybri
 func strangers(a *arguments) []string {
 	var names []string
 	for _, o := range a.all {
-		if !slices.ContainsFunc(tables(), func(t *schema.Table) bool { _, ok := spelled(t, o.name); return ok }) && !slices.Contains(names, o.name) {
+		if !slices.ContainsFunc(tables(), func(t *schema.Table) bool { return t.Has(o.name) }) && !slices.Contains(names, o.name) {
 			names = append(names, o.name)
 		}
 	}
@@ -232,8 +232,7 @@ func strangers(a *arguments) []string {
 
 // checkOption checks an option of a known release.
 func (s *script) checkOption(t *schema.Table, o *option) {
-	full, ok := spelled(t, o.name)
-	if !ok {
+	if !t.Has(o.name) { // a beginning of it neither: arguments.py makes its parser with allow_abbrev=False
 		detail := t.Check(o.name).Error()
 		for _, v := range slices.Backward((megatron.Backend{}).Versions()) {
 			if other, _ := megatron.Tables(v); other.Has(o.name) {
@@ -244,7 +243,7 @@ func (s *script) checkOption(t *schema.Table, o *option) {
 		s.report(UnknownOption, s.place(o), detail+" The run ends with an error of its argument parser. Remove it, or spell it as the release does.")
 		return
 	}
-	if p := t.Check(full, o.texts()...); p != nil && !o.open {
+	if p := t.Check(o.name, o.texts()...); p != nil && !o.open {
 		s.report(OptionValue, s.place(o), p.Error())
 	}
 }
@@ -254,15 +253,14 @@ func (s *script) checkOption(t *schema.Table, o *option) {
 func (s *script) checkAnyRelease(o *option) {
 	var problem *schema.Problem
 	for _, t := range tables() {
-		full, ok := spelled(t, o.name)
-		if !ok {
+		if !t.Has(o.name) {
 			continue
 		}
-		p := t.Check(full, o.texts()...)
+		p := t.Check(o.name, o.texts()...)
 		if p == nil || o.open {
 			return
 		}
-		if option, _ := t.Lookup(full); option.Choices != nil {
+		if option, _ := t.Lookup(o.name); option.Choices != nil {
 			return // others have more
 		}
 		problem = p
@@ -294,24 +292,6 @@ func (o *option) texts() []string {
 		all = append(all, text)
 	}
 	return all
-}
-
-// spelled is the full name of an option that is written in full or, as argparse
-// allows, by a beginning that no other has.
-func spelled(t *schema.Table, name string) (string, bool) {
-	if t.Has(name) {
-		return name, true
-	}
-	full := ""
-	for _, n := range t.Names() {
-		if strings.HasPrefix(n, name) {
-			if full != "" {
-				return "", false
-			}
-			full = n
-		}
-	}
-	return full, full != ""
 }
 
 // repeated finds options of which only the last counts.
@@ -444,7 +424,7 @@ func (s *script) connections(a *arguments) {
 // of another age.
 func (s *script) upstream(a *arguments) bool {
 	for _, t := range tables() {
-		if !slices.ContainsFunc(a.all, func(o option) bool { _, ok := spelled(t, o.name); return !ok }) {
+		if !slices.ContainsFunc(a.all, func(o option) bool { return !t.Has(o.name) }) {
 			return true
 		}
 	}

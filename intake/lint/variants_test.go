@@ -77,7 +77,7 @@ func TestVariants(t *testing.T) {
 		{"a variable of the site's scripts that is two letters off a short one of NCCL", head + "export NCCL_TEST=0\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a variable of another library", head + "export NCCL_IB_HCA_OF_MINE=1\ntorchrun --nproc-per-node 8 train.py\n", nil},
 		{"a placeholder of a secret", head + "export WANDB_API_KEY=your-key-goes-here-0123456789\ntorchrun --nproc-per-node 8 train.py\n", nil},
-		{"an option by its beginning", head + "torchrun --nproc-per-node 8" + model + "--train-iter 10\n", nil},
+		{"an option by its beginning", head + "torchrun --nproc-per-node 8" + model + "--train-iter 10\n", []diag.ID{UnknownOption}},
 		{"a folder without an interval", head + "torchrun --nproc-per-node 8" + model + "--save /ck\n", []diag.ID{Contradiction}},
 		{"a folder without an interval, in a fork", head + "torchrun --nproc-per-node 8" + model + "--save /ck --use-z-loss --use-mpi\n", nil},
 		{"an option of a fork", head + "torchrun --nproc-per-node 8" + model + "--data-paths x --bf17\n", nil},
