@@ -206,7 +206,7 @@ func (s *script) unknownOptions(l *launch, a *arguments) {
 		switch {
 		case o.maybe || !strings.HasPrefix(o.name, "--"):
 		case a.table != nil:
-			s.checkOption(a.table, o)
+			s.checkOption(a, o)
 		case len(strangers) == 0:
 			s.checkAnyRelease(o)
 		case len(strangers) == 1 && strangers[0] == o.name && ownPrograms.MatchString(l.program):
@@ -231,7 +231,8 @@ func strangers(a *arguments) []string {
 }
 
 // checkOption checks an option of a known release.
-func (s *script) checkOption(t *schema.Table, o *option) {
+func (s *script) checkOption(a *arguments, o *option) {
+	t := a.table
 	if !t.Has(o.name) { // a beginning of it neither: arguments.py makes its parser with allow_abbrev=False
 		detail := t.Check(o.name).Error()
 		for _, v := range slices.Backward((megatron.Backend{}).Versions()) {
@@ -242,6 +243,12 @@ func (s *script) checkOption(t *schema.Table, o *option) {
 		}
 		s.report(UnknownOption, s.place(o), detail+" The run ends with an error of its argument parser. Remove it, or spell it as the release does.")
 		return
+	}
+	for _, r := range refusedOptions() {
+		if r.Option == o.name {
+			s.report(UnknownOption, s.place(o), fmt.Sprintf("Megatron-LM %s ends at %s, which is no longer valid. Give %s.", a.release, o.name, r.Instead))
+			return
+		}
 	}
 	if p := t.Check(o.name, o.texts()...); p != nil && !o.open {
 		s.report(OptionValue, s.place(o), p.Error())

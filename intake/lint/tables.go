@@ -75,6 +75,12 @@ type ignored struct{ Option, Instead, Why, Source string }
 
 var ignoredOptions = table[ignored]("ignored")
 
+// refused is an option that the parser of Megatron-LM's releases still has, for the run
+// to end at it.
+type refused struct{ Option, Instead, Source string }
+
+var refusedOptions = table[refused]("refused")
+
 // secretVariable holds what nobody else shall know.
 type secretVariable struct{ Name, Source string }
 
