@@ -174,6 +174,7 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 			}
 		}
 	}
+	in.otherConfiguration()
 	if in.launch == "" && !diags.HasErrors() {
 		if !in.d.HasBlock("model") {
 			unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM."+in.missing())
@@ -304,6 +305,19 @@ func readDeepSpeed(in *intake, f File) error {
 	in.launch, in.config = settings.DeepSpeedKind, path.Base(f.Name)
 	settings.ReadDeepSpeed(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object())
 	return nil
+}
+
+// configuring are the names by which a launch says where the configuration of DeepSpeed is.
+var configuring = regexp.MustCompile(`(^|[-.])deepspeed(_config)?(_file)?$`)
+
+// otherConfiguration names the files that a launch is configured by where another is read.
+func (in *intake) otherConfiguration() {
+	for i := range in.d.Findings {
+		f := &in.d.Findings[i]
+		if in.config != "" && f.Verdict == draft.Left && configuring.MatchString(f.Name) && path.Ext(f.Value) == ".json" && !strings.Contains(f.Value, "$") && path.Base(f.Value) != in.config {
+			f.Verdict, f.Why = draft.Unknown, "the launch is configured by it, and "+in.config+" is read, which may say something else"
+		}
+	}
 }
 
 func isAccelerate(f File) bool {

@@ -1070,6 +1070,38 @@ func TestOwnParallelism(t *testing.T) {
 	}
 }
 
+// TestOtherConfiguration: a configuration of DeepSpeed that is read and that is not the one
+// that the launch names is told of.
+func TestOtherConfiguration(t *testing.T) {
+	const accelerate = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: conf/z3.json\n"
+	for _, c := range []struct{ name, launch, want string }{
+		{"conf/z3.json", "deepspeed train.py --deepspeed conf/z3.json", ""},
+		{"z3.json", "deepspeed train.py --deepspeed=/job/conf/z3.json", ""},
+		{"z2.json", "deepspeed train.py --deepspeed conf/z3.json", "--deepspeed conf/z3.json"},
+		{"z2.json", "deepspeed train.py --deepspeed_config $Z", ""},
+		{"z2.json", "deepspeed train.py --output_dir o --per_device_train_batch_size 1 --deepspeed z3.json", "deepspeed z3.json"},
+		{"z2.json", "accelerate launch --config_file a.yaml train.py", "deepspeed_config.deepspeed_config_file conf/z3.json"},
+	} {
+		files := []File{{Name: c.name, Content: []byte(`{"train_batch_size": 64, "zero_optimization": {"stage": 2}}`)}, {Name: "run.sh", Content: []byte(c.launch + "\n")}}
+		if strings.HasPrefix(c.launch, "accelerate") {
+			files = append(files, File{Name: "a.yaml", Content: []byte(accelerate)})
+		}
+		r, diags := Import(files, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", c.launch, diags)
+		}
+		told := ""
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown && strings.Contains(f.Why, "z2.json is read") {
+				told += f.Name + " " + f.Value
+			}
+		}
+		if told != c.want {
+			t.Errorf("%s: told of %q, want %q: %v", c.launch, told, c.want, r.Findings)
+		}
+	}
+}
+
 // TestNeoX: a configuration of GPT-NeoX is named, with the keys of DeepSpeed's in it
 // and with the comments and commas that its YAML bears.
 func TestNeoX(t *testing.T) {
