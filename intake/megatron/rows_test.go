@@ -212,6 +212,16 @@ func TestMegatronLLaMA(t *testing.T) {
 	}
 }
 
+// TestOpenGPTX: the gated activation of two matrices, and the tokenizers, of OpenGPT-X.
+func TestOpenGPTX(t *testing.T) {
+	for kind, want := range map[string]string{"OpenGPTX-SPTokenizer": "sentencepiece", "OpenGPTX-PretrainedHFTokenizer": "huggingface"} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --data-path /d --t5-swiglu --tokenizer-model /t --tokenizer-type "+kind)
+		if activation, got := d.Text("model.activation"), d.Text("training.data.tokenizer"); activation != "swiglu" || got != want {
+			t.Errorf("%s: %q, %q: %v", kind, activation, got, d.Findings)
+		}
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
