@@ -28,6 +28,7 @@ type foreign struct {
 	Starts  string   `json:"starts"`  // an expression for the words of a command that starts it; "": one that is read does
 	Python  string   `json:"python"`  // an expression for what a configuration in Python imports; "": it has none
 	Keys    []string `json:"keys"`    // of its YAML: one of them tells it from others
+	JSON    []string `json:"json"`    // of its JSON
 	Give    string   `json:"give"`    // what says of its run what ndc reads
 	Does    string   `json:"does"`    // what it does where it trains nothing; "": it trains
 	Source  string   `json:"source"`
@@ -60,14 +61,10 @@ func strange(f File) string {
 		if err != nil {
 			return fmt.Sprintf("It is no YAML that ndc reads: %v. ", err)
 		}
-		has = func(p foreign) bool {
-			for _, key := range p.Keys {
-				if _, ok := at(n.Object(), key); ok {
-					return true
-				}
-			}
-			return false
-		}
+		has = func(p foreign) bool { return hasAny(n.Object(), p.Keys) }
+	case ".json":
+		n, err := tree.JSON(f.Content)
+		has = func(p foreign) bool { return err == nil && hasAny(n.Object(), p.JSON) }
 	default:
 		return ""
 	}
@@ -80,6 +77,11 @@ func strange(f File) string {
 		}
 	}
 	return ""
+}
+
+// hasAny reports one of some keys.
+func hasAny(o tree.Object, keys []string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { _, ok := at(o, key); return ok })
 }
 
 // at is the value of a key, with dots between the names of those it stands in.

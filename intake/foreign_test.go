@@ -57,6 +57,8 @@ func TestForeign(t *testing.T) {
 		{"grpo.yaml", "rollout:\n  max_head_offpolicyness: 2\n", "a configuration of AReaL"},
 		{"run.yml", "type: sft\nmicro_batch_size: 1\ndeepspeed:\n  zero_optimization:\n    stage: 3\nmodel:\n  name_or_path: m/l\n", "a configuration of ArcticTraining, which ndc does not read. Give its block deepspeed as JSON"},
 		{"run.sh", "/usr/bin/time -v arctic_training run.yml --num_gpus 8", "it starts ArcticTraining"},
+		{"config.json", "{\"distributed\": {\"tp_size\": 2, \"pp_engine\": \"1f1b\"}, \"model\": {\"name\": \"a/b\"}, \"training\": {\"seed\": 1, \"learning_rate\": 1e-3, \"total_train_steps\": 10, \"seq_length\": 64, \"micro_batch_size\": 2}}", "a configuration of picotron"},
+		{"config.json", "{\"model\": {\"name\": \"a/b\"}, \"training\": {\"seed\": 1, \"learning_rate\": 1e-3, \"epochs\": 10}}", "It is none of"},
 		{"sft.yaml", "model: a/b\ntuner_type: full\nmax_length: 2048\nexpert_model_parallel_size: 4\n", "a configuration of ms-swift"},
 		{"run.sh", "NPROC_PER_NODE=8 swift sft --model a/b --tuner_type full --per_device_train_batch_size 1 --deepspeed zero2", "it starts ms-swift"},
 		{"run.sh", "NPROC_PER_NODE=8 megatron sft conf/sft.yaml", "it starts ms-swift"},

@@ -30,10 +30,11 @@ const (
 	firstPython = "0.3.0"
 )
 
-// IsTorchTitan reports a configuration of TorchTitan by its sections.
+// IsTorchTitan reports a configuration of TorchTitan by its sections, and by the keys of its
+// training, most of which are TorchTitan's: other programs have sections of these names.
 func IsTorchTitan(o tree.Object) bool {
 	training, ok := o.Find("training")
-	if !ok || training.Object() == nil {
+	if !ok || training.Object() == nil || !isTraining(training.Object()) {
 		return false
 	}
 	for _, section := range []string{"parallelism", "model", "metrics", "lr_scheduler", "activation_checkpoint"} {
@@ -42,6 +43,24 @@ func IsTorchTitan(o tree.Object) bool {
 		}
 	}
 	return false
+}
+
+// isTraining reports keys of which half or more are of a release's training, or were.
+func isTraining(o tree.Object) bool {
+	known := 0
+	for _, m := range o {
+		name := "training." + m.Key
+		is := rulesOf("torchtitan.jsonl").of(name) != nil || rulesOf("torchtitan_printed.jsonl").of(name) != nil
+		for _, version := range []string{lastTOML, firstPython} {
+			table, _ := torchtitan.Tables(version)
+			_, has := table.Lookup(name)
+			is = is || has
+		}
+		if is {
+			known++
+		}
+	}
+	return 2*known >= len(o)
 }
 
 // TOML reads a file of TOML as a tree. Its decoder forgets lines, which are
