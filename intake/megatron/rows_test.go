@@ -222,6 +222,19 @@ func TestOpenGPTX(t *testing.T) {
 	}
 }
 
+// TestLegacyModels: the models of before Megatron Core are trained as others are.
+func TestLegacyModels(t *testing.T) {
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.17.1", command("pretrain_gpt.py --num-layers 8 --use-legacy-models")); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
+		return f.Name == "--use-legacy-models" && f.Verdict == draft.Unknown && strings.Contains(f.Why, "before Megatron Core")
+	}) {
+		t.Errorf("%v", d.Findings)
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
