@@ -235,6 +235,14 @@ func TestLegacyModels(t *testing.T) {
 	}
 }
 
+// TestAxoNN: a layer that is shared out in three directions is not one that is shared out in none.
+func TestAxoNN(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --num-layers 8 --row-tensor-model-parallel-size 2 --column-tensor-model-parallel-size 1 --depth-tensor-model-parallel-size 4")
+	if v, ok := d.Get("constraints.layout.tensor_parallel"); ok {
+		t.Errorf("tensor_parallel = %v: %v", v.Value, d.Findings)
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
