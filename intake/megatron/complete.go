@@ -327,6 +327,9 @@ func (r *reading) experts() {
 	if v, _ := d.Get("constraints.layout.expert_parallel"); r.has("moe_tp_extend_ep") && d.Int("constraints.layout.tensor_parallel") > 1 {
 		d.Set("constraints.layout.expert_parallel", d.Int("constraints.layout.expert_parallel")*d.Int("constraints.layout.tensor_parallel"), v.Place)
 	}
+	if r.words["--moe-expert-parallel-size"] && !r.words["--enable-expert-tensor-parallelism"] { // Megatron-DeepSpeed's layers.py keeps them whole
+		r.unless("constraints.layout.expert_tensor_parallel", int64(1))
+	}
 	r.unless("constraints.layout.expert_tensor_parallel", max(d.Int("constraints.layout.tensor_parallel"), 1))
 }
 

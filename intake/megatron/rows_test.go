@@ -243,6 +243,21 @@ func TestAxoNN(t *testing.T) {
 	}
 }
 
+// TestWholeExperts: Megatron-DeepSpeed keeps experts whole beside tensor parallelism, unless
+// it is told otherwise.
+func TestWholeExperts(t *testing.T) {
+	for options, want := range map[string]int64{
+		"--moe-expert-parallel-size 8":                                    1,
+		"--moe-expert-parallel-size 8 --enable-expert-tensor-parallelism": 2,
+		"--expert-model-parallel-size 8":                                  2,
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --tensor-model-parallel-size 2 --num-experts 8 "+options)
+		if got := d.Int("constraints.layout.expert_tensor_parallel"); got != want || slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return strings.HasPrefix(f.Name, "--enable") && f.Verdict == draft.Unknown }) {
+			t.Errorf("%s: %d, want %d: %v", options, got, want, d.Findings)
+		}
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
