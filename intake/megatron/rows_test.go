@@ -258,6 +258,15 @@ func TestWholeExperts(t *testing.T) {
 	}
 }
 
+// TestFormerOptimizer: AdamW by the kernel of an accelerator is AdamW.
+func TestFormerOptimizer(t *testing.T) {
+	for _, kind := range []string{"adamw", "fusedadamw"} {
+		if d := launched(t, "pretrain_gpt.py --num-layers 8 --optimizer "+kind); d.Text("training.optimizer") != "adamw" {
+			t.Errorf("%s: %q: %v", kind, d.Text("training.optimizer"), d.Findings)
+		}
+	}
+}
+
 // TestFormerShape: how a fork spells the way in which the rate of WSD falls.
 func TestFormerShape(t *testing.T) {
 	d := launched(t, "pretrain_gpt.py --num-layers 8 --train-iters 100 --lr-decay-style WSD --lr-wsd-decay-iters 10 --lr-wsd-decay-style 1-sqrt")
