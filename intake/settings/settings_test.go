@@ -628,6 +628,9 @@ func TestTrainerSchedule(t *testing.T) {
 		{none, "--lr_scheduler_type cosine --optim adamw_torch --warmup_ratio 0.01 --max_steps 1000", "cosine adamw 10 lr_scheduler_type=mapped optim=mapped warmup_ratio=mapped"},
 		{none, "--max_steps 1000 --warmup_ratio 0.01 --warmup_steps 5", "linear adamw 5 warmup_ratio=not understood"},
 		{none, "--warmup_ratio 0.01", "linear adamw 0 warmup_ratio=not understood"},
+		{none, "--max_steps 1001 --warmup_steps 0.01", "linear adamw 11 warmup_steps=mapped"},
+		{none, "--warmup_steps 0.01", "linear adamw 0 warmup_steps=not understood"},
+		{none, "--lr_scheduler_type constant --warmup_steps 0.1", "constant adamw 0 lr_scheduler_type=mapped warmup_steps=left out"},
 		{none, "--lr_scheduler_type constant --warmup_steps 5 --warmup_ratio 0.1", "constant adamw 0 lr_scheduler_type=mapped warmup_ratio=left out"},
 		{own, "--lr_scheduler_type constant --warmup_steps 5", "constant adamw 5 lr_scheduler_type=left out"},
 	} {
@@ -639,9 +642,9 @@ func TestTrainerSchedule(t *testing.T) {
 		ReadDeepSpeed(d, "z.json", "", n.Object())
 		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o "+c.options), false, false)
 		got := fmt.Sprintf("%s %s %d", d.Text("training.schedule"), d.Text("training.optimizer"), d.Int("training.schedule.warmup_steps"))
-		for _, name := range []string{"lr_scheduler_type", "optim", "warmup_ratio"} {
+		for _, name := range []string{"lr_scheduler_type", "optim", "warmup_ratio", "warmup_steps"} {
 			for _, f := range d.Findings {
-				if f.Name == name {
+				if f.Name == name && (name != "warmup_steps" || strings.Contains(f.Value, ".")) {
 					got += fmt.Sprintf(" %s=%s", name, f.Verdict)
 				}
 			}

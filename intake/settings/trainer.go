@@ -243,9 +243,16 @@ func (r *reading) warmup(configured bool) {
 		const why = "the rate is constant from the first step"
 		r.d.Leave(to, why)
 		r.ruling("warmup_ratio", draft.Left, "", why)
+		r.ruling("warmup_steps", draft.Left, "", why)
 		return
 	}
-	k, given := r.given["warmup_ratio"]
+	name := "warmup_ratio"
+	k, given := r.given[name]
+	if share, ok := r.given["warmup_steps"].Float(); ok && share > 0 && share < 1 && !given { // training_args.py: get_warmup_steps
+		name = "warmup_steps"
+		k, given = r.given[name]
+		r.ruling(name, draft.Unknown, "", "it is a part of the run, whose steps nobody says")
+	}
 	ratio, ok := k.Float()
 	steps := r.d.Int("training.steps")
 	if !given || k.open || !ok || ratio < 0 || ratio > 1 || steps <= 0 || r.d.Int(to) > 0 {
@@ -254,7 +261,7 @@ func (r *reading) warmup(configured bool) {
 	if n := int64(math.Ceil(float64(steps) * ratio)); n > 0 {
 		r.d.Set(to, n, r.at(k))
 	}
-	r.ruling("warmup_ratio", draft.Mapped, to, "")
+	r.ruling(name, draft.Mapped, to, "")
 }
 
 // ruling changes what became of an option.
