@@ -655,6 +655,20 @@ func TestTrainerSchedule(t *testing.T) {
 	}
 }
 
+// TestTrainerOwn: an option of the Trainer is not taken for one of the training script.
+func TestTrainerOwn(t *testing.T) {
+	for _, option := range []string{"--eval_strategy steps", "--evaluation_strategy no", "--eval_steps 100", "--disable_tqdm True", "--load_best_model_at_end True", "--metric_for_best_model loss", "--dataloader_drop_last True", "--ddp_find_unused_parameters False", "--logging_first_step True"} {
+		d := draft.New()
+		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 1 "+option), false, false)
+		name := strings.TrimLeft(strings.Fields(option)[0], "-")
+		if !slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
+			return f.Name == name && !strings.Contains(f.Why, "training script")
+		}) {
+			t.Errorf("%s: %v", option, d.Findings)
+		}
+	}
+}
+
 // TestTrainerInstead: what LLaMA-Factory has in the place of the Trainer's optimizer is no
 // AdamW, wherever it stands, but beside an optimizer of the configuration, which counts.
 func TestTrainerInstead(t *testing.T) {
