@@ -266,7 +266,8 @@ func readScript(in *intake, f File) error {
 		}
 	}
 	c, ok := launched(s)
-	if !ok || apart(c) != nil {
+	drives := in.launch == settings.DeepSpeedKind && settings.Launcher(draft.New(), f.Name, commandLine(f.Name, c), in.trained, in.driven(s, c))
+	if !ok || apart(c) != nil || drives {
 		in.unread(f.Name, s.Commands)
 		return in.deepSpeed(f.Name, s)
 	}

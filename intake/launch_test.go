@@ -1051,6 +1051,20 @@ func TestConfigured(t *testing.T) {
 	}
 }
 
+// TestDrivenProgram: a program of its own that DeepSpeed drives is none of Megatron-LM, whatever
+// options of that name it has.
+func TestDrivenProgram(t *testing.T) {
+	const launch = "torchrun --nnodes 2 --nproc_per_node 8 finetune.py --model-path m --lr 1e-5 --seed 1 --save o --weight-decay 0.1 --clip-grad 1 --lr-decay-style cosine --deepspeed --deepspeed_config ds.json\n"
+	r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"train_batch_size": 64, "zero_optimization": {"stage": 1}}`)}, {Name: "run.sh", Content: []byte(launch)}}, Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	named := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--lr" && f.Verdict == draft.Unknown })
+	if job := string(r.Job); nodesOf(job) != "nodes = 2 gpus_per_node = 8" || !strings.Contains(job, `backend "deepspeed"`) || !named {
+		t.Errorf("%v\n%s", r.Findings, job)
+	}
+}
+
 // TestOwnParallelism: ranks that a program shares a model out over are no replicas, so that
 // nobody knows the batch that DeepSpeed makes of its micro-batch.
 func TestOwnParallelism(t *testing.T) {
