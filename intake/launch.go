@@ -620,6 +620,9 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: before})
 		}
 	}
+	if read == nil && in.launch != "" && !in.trained {
+		in.unseen(file, s)
+	}
 	if read != nil || in.trained {
 		return nil
 	}

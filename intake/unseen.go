@@ -8,6 +8,7 @@ import (
 
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
@@ -33,6 +34,20 @@ func (in *intake) wrapped(file string, s *shell.Script, c shell.Command) (found 
 		found = true
 	}
 	return found
+}
+
+// unseen names the scripts that were not given and that a script starts which starts no
+// program itself: the run may stand in them.
+func (in *intake) unseen(file string, s *shell.Script) {
+	if slices.ContainsFunc(s.Commands, func(c shell.Command) bool { return settings.Program(commandLine(file, c)) >= 0 }) {
+		return
+	}
+	for _, c := range s.Commands {
+		for _, w := range absent(s, c) {
+			in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: draft.Guarded("", w.Text), Verdict: draft.Unknown,
+				Why: "what it starts, and with which options, is known where the file is given too"})
+		}
+	}
 }
 
 // absent are the scripts that a command goes by and that were not given.

@@ -72,6 +72,35 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
+// TestUnseenStart: a script that was not given and that starts a run whose configuration is
+// read is named, unless the script that goes by it starts a program itself.
+func TestUnseenStart(t *testing.T) {
+	ds := File{Name: "ds.json", Content: []byte(`{"train_batch_size": 8, "zero_optimization": {"stage": 1}}`)}
+	toml := File{Name: "x.toml", Content: []byte("[model]\nname = \"llama3\"\n[training]\nsteps = 10\n")}
+	for _, c := range []struct {
+		config File
+		script string
+		want   bool
+	}{
+		{ds, "#SBATCH --nodes=2\nsrun bash scripts/train.sh ds.json\n", true},
+		{toml, "./run_train.sh\n", true},
+		{ds, "bash prepare.sh\ndeepspeed train.py --deepspeed ds.json\n", false},
+		{toml, "bash prepare.sh\ntorchrun -m torchtitan.train --job.config_file x.toml\n", false},
+		{ds, "source given.sh\nbash given.sh\n", false},
+	} {
+		r, diags := Import([]File{c.config, {Name: "run.sh", Content: []byte("#!/bin/bash\n" + c.script)}, {Name: "given.sh", Content: []byte("deepspeed train.py --deepspeed ds.json\n")}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", c.script, diags)
+		}
+		got := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool {
+			return f.Verdict == draft.Unknown && strings.HasPrefix(f.Why, "what it starts")
+		})
+		if got != c.want {
+			t.Errorf("%s: %v: %+v", c.script, got, r.Findings)
+		}
+	}
+}
+
 // TestCut: what bash runs as a command of its own is no part of the launch above it, is not
 // taken for the launch, and is named.
 func TestCut(t *testing.T) {
