@@ -620,7 +620,7 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 			in.another(file, megatron.Other{Program: c.Words[0], Word: word, Read: before})
 		}
 	}
-	if read == nil && in.launch != "" && !in.trained {
+	if read == nil && in.launch != "" && !in.trained && in.own == "" {
 		in.unseen(file, s)
 	}
 	if read != nil || in.trained {

@@ -52,10 +52,16 @@ func (in *intake) unseen(file string, s *shell.Script) {
 
 // absent are the scripts that a command goes by and that were not given.
 func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
-	for _, w := range c.Words {
+	started := multiplies(c.Words[0]) == nil // whose options may stand in front of what it starts
+	for i, w := range c.Words {
 		if strings.HasPrefix(w.Text, "--") {
-			break
+			if started {
+				break
+			}
+			continue
 		}
+		value := i > 0 && strings.HasPrefix(c.Words[i-1].Text, "-") && !strings.Contains(c.Words[i-1].Text, "=")
+		started = started || i > 0 && !strings.HasPrefix(w.Text, "-") && (!value || path.Ext(w.Text) == ".sh")
 		w.Text = lastField(w.Text) // of a command for another shell
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
 		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {

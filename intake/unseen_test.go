@@ -84,6 +84,8 @@ func TestUnseenStart(t *testing.T) {
 	}{
 		{ds, "#SBATCH --nodes=2\nsrun bash scripts/train.sh ds.json\n", true},
 		{toml, "./run_train.sh\n", true},
+		{ds, "srun --comment us --exclusive --ntasks-per-node=1 scripts/train.sh --rate 1 --log x.sh\n", true},
+		{ds, "srun --nodes=1 hostname --log x.sh\n", false},
 		{ds, "bash prepare.sh\ndeepspeed train.py --deepspeed ds.json\n", false},
 		{toml, "bash prepare.sh\ntorchrun -m torchtitan.train --job.config_file x.toml\n", false},
 		{ds, "source given.sh\nbash given.sh\n", false},
