@@ -190,6 +190,9 @@ func TestWarnings(t *testing.T) {
 		{"sgd has none of these", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer = job.Optimizer{Kind: "sgd", LearningRate: 1} }, "", ""},
 		{"long warm-up", func(j *job.Job, _ *plan.Plan) { j.Training.Schedule.WarmupSteps = 5001 }, "long-warmup", "5001 of 10000"},
 		{"no warm-up", func(j *job.Job, _ *plan.Plan) { j.Training.Schedule.WarmupSteps = 0 }, "no-warmup", "such as 100"},
+		{"no warm-up of sgd", func(j *job.Job, _ *plan.Plan) {
+			j.Training.Optimizer, j.Training.Schedule.WarmupSteps = job.Optimizer{Kind: "sgd", LearningRate: 0.1}, 0
+		}, "no-warmup", "rate of 0.1: losses spike"},
 		{"no warm-up from weights", func(j *job.Job, _ *plan.Plan) {
 			j.Training.Schedule.WarmupSteps, j.Training.Start.From = 0, "huggingface"
 		}, "", ""},

@@ -90,7 +90,11 @@ func (w *warner) warmup() {
 		}
 		w.warn(LongWarmup, path, "The learning rate rises for %d of %s. Recipes warm up over a hundredth of a run, a tenth at most.", s.WarmupSteps, units.Count(t.Steps, "step"))
 	case s.WarmupSteps == 0 && t.Start.From == "scratch" && t.Steps >= recipes.Warmup.Steps && !t.Data.Mock:
-		w.warn(NoWarmup, "training.schedule", "A run from scratch starts at its peak learning rate of %g, where Adam's moments are not known yet: losses spike or diverge. Set warmup_steps in a schedule block, such as %d.", t.Optimizer.LearningRate, max(100, t.Steps/100))
+		why := ", where Adam's moments are not known yet"
+		if t.Optimizer.Kind == "sgd" {
+			why = ""
+		}
+		w.warn(NoWarmup, "training.schedule", "A run from scratch starts at its peak learning rate of %g%s: losses spike or diverge. Set warmup_steps in a schedule block, such as %d.", t.Optimizer.LearningRate, why, max(100, t.Steps/100))
 	}
 }
 
