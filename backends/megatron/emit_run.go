@@ -40,13 +40,17 @@ func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
 			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside. "+capability.Offers("training.checkpoint.keep_last"))
 	}
-	// init_state_fn is None of SGD, and called to load (core/optimizer/__init__.py and optimizer.py).
-	if c.Path != "" && c.SaveOptimizer && j.Training.Optimizer.Kind == "sgd" {
-		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",
-			"Megatron-LM saves the momentum of sgd and cannot load it: a run ends where it resumes (TypeError). Set save_optimizer = false to keep the weights, or take adamw or muon.")
-	}
 	again := j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 || j.Slurm.Requeue.Value
-	if c.Path != "" && !c.SaveOptimizer && again {
+	sgd := j.Training.Optimizer.Kind == "sgd" // init_state_fn is None of it, and called to load (core/optimizer/__init__.py and optimizer.py)
+	switch {
+	case c.Path == "":
+	case sgd && again:
+		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.optimizer"), "Megatron-LM cannot resume this",
+			"Megatron-LM saves the momentum of sgd and cannot load it (TypeError), and a chain, or a job that Slurm queues again, resumes from its checkpoints. Take adamw, or submit once, without requeue and with save_optimizer = false.")
+	case sgd && c.SaveOptimizer:
+		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",
+			"Megatron-LM saves the momentum of sgd and cannot load it: a run ends where it resumes (TypeError). Set save_optimizer = false to keep the weights, or take adamw.")
+	case again && !c.SaveOptimizer:
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",
 			"A chain, and a job that Slurm queues again, resumes from its checkpoints and needs the optimizer in them. Set save_optimizer = true.")
 	}

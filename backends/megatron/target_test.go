@@ -422,6 +422,15 @@ func TestDiagnostics(t *testing.T) {
 		{"hugging face", "core_v0.19.2", func(j *job.Job) { j.Training.Start.From = "huggingface" }, UnsupportedStart, "Megatron-Bridge"},
 		{"partial reset", "core_v0.19.2", func(j *job.Job) { j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetData: true} }, UnsupportedStart, "must be alike"},
 		{"momentum of sgd", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "sgd" }, UnsupportedCheckpoint, "Set save_optimizer = false"},
+		{"momentum of sgd that a chain would load", "core_v0.19.2", func(j *job.Job) {
+			j.Training.Optimizer.Kind, j.Slurm.Chain.UntilDone = "sgd", true
+		}, UnsupportedCheckpoint, "Take adamw, or submit once"},
+		{"weights of sgd, from which no chain goes on", "core_v0.19.2", func(j *job.Job) {
+			j.Training.Optimizer.Kind, j.Training.Checkpoint.SaveOptimizer, j.Slurm.Chain.Count = "sgd", false, 2
+		}, UnsupportedCheckpoint, "Take adamw, or submit once"},
+		{"weights, from which no chain goes on", "core_v0.19.2", func(j *job.Job) {
+			j.Training.Checkpoint.SaveOptimizer, j.Slurm.Chain.Count = false, 2
+		}, UnsupportedCheckpoint, "Set save_optimizer = true"},
 		{"momentum of sgd to start from", "core_v0.19.2", func(j *job.Job) {
 			j.Training.Optimizer.Kind, j.Training.Checkpoint = "sgd", job.Checkpoint{}
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/c"}
