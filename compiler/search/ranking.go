@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -27,6 +28,18 @@ func (r *ranking) add(c *Candidate) {
 		r.list[i] = r.list[i-1]
 	}
 	r.list[i] = *c
+}
+
+// addOnce adds a candidate whose layout may be listed with other options: the better of the two stays.
+func (r *ranking) addOnce(c *Candidate) {
+	same := func(o Candidate) bool { return o.mesh == c.mesh && o.leaf == c.leaf }
+	if i := slices.IndexFunc(r.list, same); i >= 0 {
+		if !r.less(c, &r.list[i]) {
+			return
+		}
+		r.list = slices.Delete(r.list, i, i+1)
+	}
+	r.add(c)
 }
 
 // open reports whether a candidate could still be kept.

@@ -193,7 +193,7 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 			s.outcome.Best = append(s.outcome.Best, *c)
 		} else {
 			s.outcome.Over = append(s.outcome.Over, *c)
-			s.nearest.add(c)
+			s.nearest.addOnce(c)
 		}
 	}
 	if len(s.outcome.Best) == 0 {
@@ -329,7 +329,7 @@ func (s *searcher) slowest() float64 {
 	}
 	near := ranking{less: nearer, most: s.nearest.most, list: slices.Clone(s.nearest.list)}
 	for i := range s.best.list {
-		near.add(&s.best.list[i])
+		near.addOnce(&s.best.list[i])
 	}
 	if n := len(near.list); n == near.most && near.list[n-1].shortage() == 0 {
 		return costOf(l.step * units.Seconds(1+near.list[n-1].missing) * (1 + 1e-8)) // beyond what rounding takes

@@ -527,6 +527,11 @@ func TestStepLimits(t *testing.T) {
 		if len(o.Best) > 0 || !slices.ContainsFunc(o.Nearest, func(c Candidate) bool { return c.Broken() == id }) {
 			t.Errorf("%s: the limit admits nothing, but %d are feasible; nearest: %+v", id, len(o.Best), o.Nearest)
 		}
+		for i := range o.Nearest {
+			if slices.ContainsFunc(o.Nearest[:i], func(c Candidate) bool { return cmp.Equal(c.Layout, o.Nearest[i].Layout) }) {
+				t.Errorf("%s: among the nearest is twice %+v", id, o.Nearest[i].Layout)
+			}
+		}
 	}
 }
 
