@@ -227,7 +227,11 @@ func (a *arguments) experts() {
 	}
 	a.integer(a.from("model.moe.experts"), "--num-experts", e.Experts)
 	if a.j.Model.LayerPattern == "" {
-		a.add(a.from("model.moe.first_dense_layers"), "--moe-layer-freq", layerPattern(&a.j.Model))
+		path := "model.moe.first_dense_layers"
+		if e.LayerFrequency > 1 {
+			path = "model.moe.layer_frequency"
+		}
+		a.add(a.from(path), "--moe-layer-freq", layerPattern(&a.j.Model))
 	}
 	a.integer(a.from("model.moe.expert_ffn_hidden_size"), "--moe-ffn-hidden-size", e.ExpertFFNHiddenSize)
 	if e.SharedExpertFFNHiddenSize > 0 {

@@ -99,6 +99,30 @@ func TestTemperature(t *testing.T) {
 	}
 }
 
+// TestWhichLayersHaveExperts: what decides it is told beside the pattern.
+func TestWhichLayersHaveExperts(t *testing.T) {
+	for _, c := range []struct {
+		first, frequency int
+		set, want        string
+	}{
+		{0, 1, "", "default: model.moe.first_dense_layers"},
+		{2, 1, "model.moe.first_dense_layers", "spec: model.moe.first_dense_layers"},
+		{0, 2, "model.moe.layer_frequency", "spec: model.moe.layer_frequency"},
+	} {
+		j := baseJob("core_v0.19.2")
+		j.Model, j.Sources = mixtral(), job.Sources{c.set: {Origin: job.FromSpec}}
+		j.Model.MoE.FirstDenseLayers, j.Model.MoE.LayerFrequency = c.first, c.frequency
+		artifacts, diags := Backend{}.Emit(j, finish(j, base()))
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		_, line, _ := strings.Cut(script(t, artifacts), "--moe-layer-freq ")
+		if line, _, _ = strings.Cut(line, "\n"); !strings.HasSuffix(line, "# "+c.want) {
+			t.Errorf("%d dense, then every %d: %s, want %s", c.first, c.frequency, line, c.want)
+		}
+	}
+}
+
 // TestKernelsThatFail: a fused kernel that would end the first step is not asked for.
 func TestKernelsThatFail(t *testing.T) {
 	for _, c := range []struct {
