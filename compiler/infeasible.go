@@ -203,13 +203,18 @@ func (c *change) least(ctx context.Context, t *target.Target, shortest bool, wit
 // what binds. Where none of them suffices, it looks for several that do together.
 func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 	list := []plan.Fix{}
+	tell := func(f plan.Fix) {
+		if !slices.ContainsFunc(list, func(told plan.Fix) bool { return told.Change == f.Change }) {
+			list = append(list, f) // the fastest layout may be the one that exposes the least
+		}
+	}
 	with := func(apply func(j *job.Job)) *job.Job {
 		changed := *j
 		apply(&changed)
 		return &changed
 	}
 	if c := o.Exposed; c != nil {
-		list = append(list, fix(ctx, with(exposing(c)), t, c, false, func(*search.Candidate) string { return exposedChange(j, c) }))
+		tell(fix(ctx, with(exposing(c)), t, c, false, func(*search.Candidate) string { return exposedChange(j, c) }))
 	}
 	all := changes(j, o)
 	for i := range all {
@@ -224,7 +229,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 		}
 		if b != nil {
 			changed := with(apply)
-			list = append(list, fix(ctx, changed, t, b, c.timed, func(b *search.Candidate) string { return c.describe(changed, b) }))
+			tell(fix(ctx, changed, t, b, c.timed, func(b *search.Candidate) string { return c.describe(changed, b) }))
 		}
 	}
 	switch binds(o) {
