@@ -289,7 +289,11 @@ func TestRefusals(t *testing.T) {
 		{"own muon", "0.3.0", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "What ndc emits for TorchTitan 0.3.0 drives adamw and adam, not muon: its DistMuon"},
 		{"no muon", "0.2.2", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "TorchTitan 0.2.2 has adamw and adam, not muon."},
 		{"batch ramp", "both", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "constant"},
-		{"held minimum", "both", func(j *job.Job) { j.Training.Schedule.DecaySteps = 2 }, UnsupportedSchedule, "cannot hold it"},
+		{"held minimum", "both", func(j *job.Job) { j.Training.Schedule.DecaySteps = 2 }, UnsupportedSchedule, "Leave decay_steps out, so that it falls to the end of the run. Megatron-LM"},
+		{"held minimum, in tokens", "both", func(j *job.Job) {
+			j.Training.Schedule.DecaySteps = 2
+			j.Sources = job.Sources{"training.schedule.decay_tokens": {Origin: job.FromSpec}}
+		}, UnsupportedSchedule, "Leave decay_tokens out"},
 		{"exponential decay", "both", func(j *job.Job) {
 			j.Training.Schedule = job.Schedule{Kind: "wsd", DecaySteps: 2, DecayShape: "exponential"}
 		}, UnsupportedSchedule, "Megatron-LM and DeepSpeed have it"},

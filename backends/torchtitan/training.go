@@ -75,8 +75,12 @@ func (v *version) checkSchedule(j *job.Job, diags *diag.List) {
 	switch s.Kind {
 	case "cosine", "linear":
 		if s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps < steps {
-			refuse("decay_steps", fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave decay_steps out, or set at least %d. %s",
-				s.WarmupSteps+s.DecaySteps, steps, steps-s.WarmupSteps, capability.Offers("training.schedule.decay_steps before the end")))
+			name := "decay_steps"
+			if j.Sources.IsSet("training.schedule.decay_tokens") {
+				name = "decay_tokens"
+			}
+			refuse(name, fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave %s out, so that it falls to the end of the run. %s",
+				s.WarmupSteps+s.DecaySteps, steps, name, capability.Offers("training.schedule.decay_steps before the end")))
 		}
 	case "wsd":
 		if _, ok := decayTypes[s.DecayShape]; !ok {
