@@ -404,11 +404,20 @@ func fixed(text string) func(*job.Job, *search.Candidate) string {
 func executionChanges(j *job.Job) []change {
 	var list []change
 	for _, o := range byRelief(option.Options, func(o *option.Option) int { return o.Relief }) {
-		if j.Constraints.Execution[o.Name] == nil && (!o.IsOffload() || j.Cluster.PCIe.Bandwidth > 0) {
-			list = append(list, change{describe: fixed(o.Save(&job.Execution{})), apply: func(j *job.Job) { o.Save(&j.Execution) }})
+		if !j.Constraints.MayBe(o.Name, o.Saves) && (!o.IsOffload() || j.Cluster.PCIe.Bandwidth > 0) {
+			list = append(list, change{describe: fixed(o.Save(&job.Execution{})), apply: func(j *job.Job) {
+				unlist(j, o)
+				o.Save(&j.Execution)
+			}})
 		}
 	}
 	return list
+}
+
+// unlist takes away the list of values that the job leaves an option.
+func unlist(j *job.Job, o *option.Option) {
+	j.Constraints.Execution = maps.Clone(j.Constraints.Execution)
+	delete(j.Constraints.Execution, o.Name)
 }
 
 // byRelief lists the rows that are tried when nothing fits, cheapest first.

@@ -232,7 +232,7 @@ func pinChanges(j *job.Job) []change {
 	}
 	for i := range option.Options {
 		o := &option.Options[i]
-		if o.Numerics || !o.IsSet(&j.Execution) {
+		if o.Numerics || !o.IsSet(&j.Execution) && j.Constraints.Execution[o.Name] == nil {
 			continue
 		}
 		list = append(list, change{
@@ -241,6 +241,7 @@ func pinChanges(j *job.Job) []change {
 				return "execution." + o.Name + " = " + o.Spelled(&c.Execution)
 			},
 			apply: func(j *job.Job) {
+				unlist(j, o)
 				o.Free(&j.Execution)
 				j.Sources = maps.Clone(j.Sources)
 				delete(j.Sources, "execution."+o.Name)

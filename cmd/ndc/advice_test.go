@@ -99,6 +99,10 @@ func TestAdviceHolds(t *testing.T) {
 			[]string{"constraints.max_exposed_communication = \""}},
 		{"dgx_h100", 4, "llama3_8b", 512, "", "max_exposed_communication = \"0.1%\"\n layout {\n tensor_parallel = 2\n pipeline_parallel = 1\n context_parallel = 1\n micro_batch_size = 1\n zero_stage = 3\n data_parallel_replicate = 1\n recompute = \"full\"\n }", "torchtitan 0.3.0", // the fastest exposes the least
 			[]string{"constraints.max_exposed_communication = \""}},
+		{"dgx_b200", 3, "gpt_oss_20b", 96, "attention = [\"flash\", \"fused\"]", "", "deepspeed 0.19.8", // a list without what would do
+			[]string{"execution.attention = \"unfused\""}},
+		{"single_gpu", 1, "llama3_2_3b", 16, "optimizer_state_dtype = [\"fp32\", \"fp16\"]", "memory_headroom = \"27%\"", "torchtitan 0.3.0",
+			[]string{"execution.optimizer_state_dtype = \"bf16\""}},
 		{"dgx_b200", 8, "gpt_oss_20b", 216, "", "max_gpu_hours = 0.5", "torchtitan 0.3.0", // the rule of choice prefers one that takes longer
 			[]string{"constraints.max_gpu_hours = 13.92 (now 0.5)"}},
 		{"dgx_h100", 16, "llama3_8b", 768, "", "max_gpu_hours = 173", "megatron core_v0.19.2", // 8 nodes do, too
