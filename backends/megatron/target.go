@@ -47,7 +47,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:       moe,
 		ExpertTensorParallel: moe,
 		Replicate:            true,
-		Alternatives:         capability.Layout(nil),
+		Alternatives:         alternatives(&j.Model),
 		Rules:                v.rules(),
 		Resolve:              options.Resolver(),
 		For:                  Backend{}.Target,
@@ -55,6 +55,18 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Offers:               options.Offers(j),
 		PaddedVocab:          paddedVocab,
 	}, diags
+}
+
+// alternatives says who has what this release lacks. Models with a layer pattern lack context
+// parallelism because ndc does not predict it, and no other backend builds them.
+func alternatives(m *job.Model) func(argument string, values []string) string {
+	table := capability.Layout(nil)
+	return func(argument string, values []string) string {
+		if argument == "context_parallel" && m.LayerPattern != "" {
+			return "ndc does not plan it for models with a layer pattern, which no other backend builds."
+		}
+		return table(argument, values)
+	}
 }
 
 // zeroStages offers the distributed optimizer (1) and plain data parallelism

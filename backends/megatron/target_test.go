@@ -450,6 +450,24 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
+// TestNoContextOfPatterns: of an axis that models with a layer pattern lack it is not said that
+// the release has it, nor a framework that cannot build them.
+func TestNoContextOfPatterns(t *testing.T) {
+	for _, pattern := range []bool{false, true} {
+		j := baseJob("core_v0.19.2")
+		if pattern {
+			j.Model = nemotronH()
+		}
+		target, diags := Backend{}.Target(j)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := target.Alternatives("context_parallel", []string{"2"}); strings.Contains(got, "layer pattern") != pattern || strings.Contains(got, "Megatron-LM") == pattern {
+			t.Errorf("layer pattern %t: %s", pattern, got)
+		}
+	}
+}
+
 // TestEmitDiagnostics: what only the plan shows to be wrong.
 func TestEmitDiagnostics(t *testing.T) {
 	for _, c := range []struct {
