@@ -135,18 +135,23 @@ func nearby(j *job.Job, o *search.Outcome, name string) []func(*job.Job) {
 // ratio is how many times the larger of two numbers is the smaller.
 func ratio(a, b int) float64 { return float64(max(a, b)) / float64(min(a, b)) }
 
+// degreeRules says what degrees have to keep to beside making the number of GPUs.
+func degreeRules(j *job.Job) (rules string) {
+	if j.Model.MoE != nil {
+		rules += " For experts, expert_parallel x expert_tensor_parallel must divide the GPUs of a pipeline stage, and expert_tensor_parallel must divide tensor_parallel."
+	}
+	if !j.Constraints.Layout.ZeroStage.Free() {
+		rules += " With zero_stage = 0 nothing is sharded, so data_parallel_shard is 1; with another stage it is above 1 beside other data-parallel ranks."
+	}
+	return rules
+}
+
 // degreesDetail says what the degrees have to make together, and which of those that
 // the job narrows would do alone if it were left free. It does not name the backend: for
 // several backends of a job it is one mistake.
 func degreesDetail(j *job.Job, t *target.Target) string {
 	c := &j.Constraints.Layout
-	var rules, alone []string
-	if j.Model.MoE != nil {
-		rules = append(rules, " For experts, expert_parallel x expert_tensor_parallel must divide the GPUs of a pipeline stage, and expert_tensor_parallel must divide tensor_parallel.")
-	}
-	if !c.ZeroStage.Free() {
-		rules = append(rules, " With zero_stage = 0 nothing is sharded, so data_parallel_shard is 1; with another stage it is above 1 beside other data-parallel ranks.")
-	}
+	var alone []string
 	for i := range option.Axes {
 		a, changed := &option.Axes[i], *j
 		if a.IsFree(c) {
@@ -161,5 +166,5 @@ func degreesDetail(j *job.Job, t *target.Target) string {
 		advice = fmt.Sprintf("Leave %s free, or change the number of nodes.", strings.Join(alone, " or "))
 	}
 	return fmt.Sprintf("The job has %s, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that the framework and constraints.layout allow (%s).%s %s",
-		units.Count(j.Cluster.GPUs(), "GPU"), pinned(j, func(a *option.Axis) bool { return cuts(a) || a.Name == "zero_stage" }), strings.Join(rules, ""), advice)
+		units.Count(j.Cluster.GPUs(), "GPU"), pinned(j, func(a *option.Axis) bool { return cuts(a) || a.Name == "zero_stage" }), degreeRules(j), advice)
 }

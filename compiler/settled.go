@@ -3,6 +3,7 @@ package compiler
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -293,7 +294,8 @@ func Sketch(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, erro
 		r := &p.Search.Rejected[0]
 		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{{ID: r.ID, Summary: r.Reason}}}
 	default:
-		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{{ID: string(search.IDBatchNotDivisible), Summary: search.Reasons[search.IDBatchNotDivisible]}}}
+		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{{ID: string(IDDegreesDoNotFit),
+			Summary: fmt.Sprintf("no product of degrees uses all %s.%s", units.Count(j.Cluster.GPUs(), "GPU"), degreeRules(j))}}}
 	}
 	return p, nil
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler"
@@ -147,6 +150,20 @@ func TestNeighbours(t *testing.T) {
 	}
 	if feasible < 3 {
 		t.Errorf("%d of %d neighbours are feasible", feasible, len(list))
+	}
+}
+
+// TestNeighbourThatIsNoMesh: of degrees that no mesh has it is not said that they do not divide the batch.
+func TestNeighbourThatIsNoMesh(t *testing.T) {
+	src := fmt.Sprintf(listJob, "dgx_h100", 4, "mixtral_8x7b", 128, "", "layout {\n tensor_parallel = 1\n context_parallel = 1\n pipeline_parallel = 4\n expert_tensor_parallel = 1\n }", "megatron", "core_v0.19.2")
+	c := planOf(t, []byte(src), "megatron")
+	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == "expert_tensor_parallel" && n.To == "2" })
+	if i < 0 || !strings.Contains(list[i].Why, "expert_tensor_parallel must divide tensor_parallel") {
+		t.Errorf("%+v", list)
 	}
 }
 
