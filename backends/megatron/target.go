@@ -1,6 +1,8 @@
 package megatron
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -47,7 +49,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:       moe,
 		ExpertTensorParallel: moe,
 		Replicate:            true,
-		Alternatives:         alternatives(&j.Model),
+		Alternatives:         v.alternatives(&j.Model),
 		Rules:                v.rules(),
 		Resolve:              options.Resolver(),
 		For:                  Backend{}.Target,
@@ -58,12 +60,16 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 }
 
 // alternatives says who has what this release lacks. Models with a layer pattern lack context
-// parallelism because ndc does not predict it, and no other backend builds them.
-func alternatives(m *job.Model) func(argument string, values []string) string {
+// parallelism because ndc does not predict it, and no other backend builds them; full recompute
+// they lack where the release ignores it.
+func (v *version) alternatives(m *job.Model) func(argument string, values []string) string {
 	table := capability.Layout(nil)
 	return func(argument string, values []string) string {
-		if argument == "context_parallel" && m.LayerPattern != "" {
+		switch {
+		case argument == "context_parallel" && m.LayerPattern != "":
 			return "ndc does not plan it for models with a layer pattern, which no other backend builds."
+		case strings.HasPrefix(argument, "recompute") && !v.recomputesWhole(m):
+			return "The release recomputes no whole layers of models with a layer pattern; Megatron-LM does from core_v0.18.0 on."
 		}
 		return table(argument, values)
 	}

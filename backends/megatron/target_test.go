@@ -450,20 +450,27 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestNoContextOfPatterns: of an axis that models with a layer pattern lack it is not said that
-// the release has it, nor a framework that cannot build them.
-func TestNoContextOfPatterns(t *testing.T) {
-	for _, pattern := range []bool{false, true} {
-		j := baseJob("core_v0.19.2")
-		if pattern {
-			j.Model = nemotronH()
-		}
+// TestAlternatives: of what models with a layer pattern lack it is not said that the release
+// has it, nor a framework that cannot build them.
+func TestAlternatives(t *testing.T) {
+	for _, c := range []struct {
+		version, axis, value string
+		model                func() job.Model
+		want                 string
+	}{
+		{"core_v0.19.2", "context_parallel", "2", llama, "Megatron-LM, TorchTitan"},
+		{"core_v0.19.2", "context_parallel", "2", nemotronH, "ndc does not plan it for models with a layer pattern"},
+		{"core_v0.17.1", "recompute", "full", llama, "Megatron-LM, TorchTitan"},
+		{"core_v0.17.1", "recompute", "full", nemotronH, "Megatron-LM does from core_v0.18.0 on"},
+	} {
+		j := baseJob(c.version)
+		j.Model = c.model()
 		target, diags := Backend{}.Target(j)
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		if got := target.Alternatives("context_parallel", []string{"2"}); strings.Contains(got, "layer pattern") != pattern || strings.Contains(got, "Megatron-LM") == pattern {
-			t.Errorf("layer pattern %t: %s", pattern, got)
+		if got := target.Alternatives(c.axis, []string{c.value}); !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s of %s: %s", c.version, c.axis, j.Model.Name, got)
 		}
 	}
 }
