@@ -102,6 +102,14 @@ func (d *Detail) neighbour(ctx context.Context, a *option.Axis, moved *plan.Layo
 		return n, nil
 	}
 	p, err := Sketch(ctx, &held, t)
+	if err == nil && p.Search.Enumerated > 0 && !p.Feasible && len(p.Memory.Stages) == 0 {
+		// All are illegal, most of them perhaps for what other numbers of replicas break.
+		option.FindAxis("data_parallel_replicate").Pin(c, &d.plan.Layout)
+		var q *plan.Plan
+		if q, err = Sketch(ctx, &held, t); err == nil && q.Search.Enumerated > 0 {
+			p = q
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

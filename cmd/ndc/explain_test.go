@@ -167,6 +167,21 @@ func TestNeighbourThatIsNoMesh(t *testing.T) {
 	}
 }
 
+// TestNeighbourOfTheSameReplicas: why a neighbour is illegal is asked of the plan's own replicas, not
+// of the many that the rule of expert copies refuses.
+func TestNeighbourOfTheSameReplicas(t *testing.T) {
+	src := fmt.Sprintf(listJob, "dgx_h100", 9, "mixtral_8x7b", 144, "", "layout {\n tensor_parallel = 1\n context_parallel = 1\n pipeline_parallel = 2\n expert_parallel = 4\n }", "megatron", "core_v0.19.2")
+	c := planOf(t, []byte(src), "megatron")
+	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == "zero_stage" && n.To == "2" })
+	if i < 0 || !strings.Contains(list[i].Why, "Megatron-FSDP with pipeline_parallel") {
+		t.Errorf("%+v", list)
+	}
+}
+
 // TestSensitivity: a step is no shorter with less of any hardware, or with a larger
 // model.
 func TestSensitivity(t *testing.T) {
