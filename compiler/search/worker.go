@@ -26,17 +26,17 @@ type worker struct {
 	layout        plan.Layout
 	execution     plan.Execution
 	facts         target.Facts
-	current       Candidate // the layout being looked at
-	base          Candidate // the same as it is without variants, with the options tried first
-	other         Candidate // the same with other options
-	seen          []visited // per number of layers of the recompute choice
-	rangeLeaf     int       // before the first of them
-	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
-	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
-	stateTooLarge bool      // the state alone does not fit, with no variant
-	stateKnown    bool      // the state of the pipeline at hand has been looked at
-	probing       bool      // nothing is asked of layouts that do not fit
-	ranges        []passRange
+	current       Candidate   // the layout being looked at
+	base          Candidate   // the same as it is without variants, with the options tried first
+	other         Candidate   // the same with other options
+	seen          []visited   // per number of layers of the recompute choice
+	rangeLeaf     int         // before the first of them
+	dominated     bool        // no layout with this recompute choice is faster than one that was feasible
+	outgrown      []bool      // per recompute choice: larger micro-batches cannot fit
+	stateTooLarge bool        // the state alone does not fit, with no variant
+	stateKnown    bool        // the state of the pipeline at hand has been looked at
+	probing       bool        // nothing is asked of layouts that do not fit
+	ranges        []passRange // of the mesh, as far as they were asked for
 
 	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
 	// while there is nothing to beat), first leaves by pipeline, and the pipelines
