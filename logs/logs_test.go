@@ -921,6 +921,9 @@ func TestAsPrinted(t *testing.T) {
 			"[20260511 02:20:14][rank-0/8][DEBUG]    [-----------------------arguments.py:1576] :   expert_model_parallel_size ...................... 2\n" + step: "0 GPUs, {0 0 0 2 0 0 0}, batch of 0 x 8192, 0.00 GiB",
 		// Two ranks on one line.
 		"[Rank 9] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00[Rank 8] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44500.31 | reserved: 44816.00 | max reserved: 44800.00\n" + step: "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		// Docker keeps lines as records.
+		`{"log":"[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00\n","stream":"stdout","time":"2026-11-30T10:00:00.1Z"}` + "\n" +
+			`{"log":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\r\n","stream":"stdout","time":"2026-11-30T10:00:01.1Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
 		// TorchTitan of 2024 and 2025.
 		"[rank0]:2025-02-13 11:33:12,140 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]\n[rank0]:2025-02-13 11:33:29,482 - root - INFO - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, total steps 1000 (warmup 200)\n" +
 			"[rank0]:2024-12-13 17:29:23,398 - root - INFO - step: 30  loss:  1.7148  memory: 14.91GiB(18.82%)  wps: 48,655  mfu: 13.87%\n": "8 GPUs, {2 1 1 0 1 4 0}, batch of 8 x 8192, 14.91 GiB",

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -61,13 +62,26 @@ func Unstamped(line string) string { return line[len(stamps.FindString(line)):] 
 // Line reads the next line, with or without its end.
 func (p *Parser) Line(text string) {
 	p.line++
-	text = strings.TrimRight(text, "\r\n")
+	text = strings.TrimRight(unwrapped(text), "\r\n")
 	if strings.Contains(text, "\x1b[") {
 		text = colours.ReplaceAllString(text, "")
 	}
 	for line := range strings.SplitSeq(apart(text), "\n") {
 		p.say(line)
 	}
+}
+
+// unwrapped is the line that a record of a collector of logs holds, such as Docker's, and
+// any other line itself.
+func unwrapped(text string) string {
+	if !strings.HasPrefix(text, `{"`) {
+		return text
+	}
+	var record struct{ Log, Message string }
+	if json.Unmarshal([]byte(text), &record) != nil {
+		return text
+	}
+	return cmp.Or(record.Log, record.Message, text)
 }
 
 // apart gives what torchrun glued together into one line an end for each speaker. It names
