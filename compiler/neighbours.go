@@ -57,6 +57,9 @@ func moves(a *option.Axis, l *plan.Layout) (list []*plan.Layout) {
 	case *bool:
 		with(func(m *plan.Layout) { *a.Value(m).(*bool) = !*value })
 	case *int:
+		if a.Name == "virtual_pipeline" && l.PipelineParallel == 1 { // there is nothing to cut
+			return nil
+		}
 		next := []int{*value / 2, *value * 2}
 		if a.Max > 0 { // zero_stage
 			next = []int{*value - 1, *value + 1}

@@ -182,6 +182,17 @@ func TestNeighbourOfTheSameReplicas(t *testing.T) {
 	}
 }
 
+// TestNoChunksWithoutPipeline: a layout of one stage has no neighbour of several chunks, which were
+// refused as what the job asks for.
+func TestNoChunksWithoutPipeline(t *testing.T) {
+	src := fmt.Sprintf(listJob, "dgx_h100", 1, "llama3_8b", 64, "", "layout {\n pipeline_parallel = 1\n }", "megatron", "core_v0.19.2")
+	c := planOf(t, []byte(src), "megatron")
+	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
+	if i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == "virtual_pipeline" }); err != nil || i >= 0 {
+		t.Errorf("%v: %+v", err, list[max(i, 0)])
+	}
+}
+
 // TestSensitivity: a step is no shorter with less of any hardware, or with a larger
 // model.
 func TestSensitivity(t *testing.T) {
