@@ -111,21 +111,26 @@ func TestSlowLinks(t *testing.T) {
 	}
 }
 
+// limited draws a layout, and the evaluator of a job with a limit on exposed communication.
+func limited(t *rapid.T) (plan.Layout, plan.Execution, *Evaluator) {
+	experts := rapid.Bool().Draw(t, "experts")
+	l, m := layouts(t, experts), dense()
+	if experts {
+		m = moe()
+	}
+	j := jobOf(m, 8)
+	j.Cluster.Network.Bandwidth = rapid.SampledFrom([]units.BytesPerSecond{50e9, 1e9, 1e7}).Draw(t, "bandwidth")
+	j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
+	return l, execution(), New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
+}
+
 // TestExposedFloorOfLayers: no number of recomputed layers exposes less than the floor of them
 // all, which tells of something: one number alone is half of its own share or more.
 func TestExposedFloorOfLayers(t *testing.T) {
 	told := 0
 	rapid.Check(t, func(t *rapid.T) {
-		experts := rapid.Bool().Draw(t, "experts")
-		l, x, m := layouts(t, experts), execution(), dense()
-		if experts {
-			m = moe()
-		}
+		l, x, e := limited(t)
 		l.Recompute, l.RecomputeModules, l.RecomputeMethod = plan.RecomputeFull, 0, "block"
-		j := jobOf(m, 8)
-		j.Cluster.Network.Bandwidth = rapid.SampledFrom([]units.BytesPerSecond{50e9, 1e9, 1e7}).Draw(t, "bandwidth")
-		j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
-		e := New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
 		first := rapid.IntRange(0, 32/l.Chunks()-1).Draw(t, "fewest")
 		last := rapid.IntRange(first, 32/l.Chunks()).Draw(t, "most")
 		floor := e.ExposedFloorOfLayers(&l, &x, first, last)
@@ -150,15 +155,7 @@ func TestExposedFloorOfLayers(t *testing.T) {
 func TestExposedFloorOfRange(t *testing.T) {
 	told := 0
 	rapid.Check(t, func(t *rapid.T) {
-		experts := rapid.Bool().Draw(t, "experts")
-		l, x, m := layouts(t, experts), execution(), dense()
-		if experts {
-			m = moe()
-		}
-		j := jobOf(m, 8)
-		j.Cluster.Network.Bandwidth = rapid.SampledFrom([]units.BytesPerSecond{50e9, 1e9, 1e7}).Draw(t, "bandwidth")
-		j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
-		e := New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
+		l, x, e := limited(t)
 		all := [...]plan.Layout{l, l, l, l}
 		for i, r := range []plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull, plan.RecomputeFull} {
 			a := &all[i]
