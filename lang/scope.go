@@ -511,7 +511,7 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 
 func (l *loader) unknownFunction(name string, at diag.Range) {
 	if why := functions.Impure(name); why != "" {
-		l.fail(UnknownFunction, at, "ndc does not have %s(): %s. Pass what you need as a variable.", name, why)
+		l.fail(UnknownFunction, at, "ndc does not have %s(): %s", name, why)
 		return
 	}
 	l.fail(UnknownFunction, at, "There is no function %q.%s", name, diag.DidYouMean(name, functions.Names()))

@@ -28,7 +28,7 @@ func Names() []string {
 }
 
 // Impure says why a function that Terraform has is missing here: what it
-// would read, or hide. It returns "" for any other name.
+// would read, or hide, and what to do. It returns "" for any other name.
 func Impure(name string) string { return impure[name] }
 
 var table = map[string]function.Function{
@@ -143,10 +143,11 @@ var table = map[string]function.Function{
 }
 
 const (
-	readsClock  = "it reads the clock, and the same files must always give the same result"
-	readsRandom = "it is random, and the same files must always give the same result"
-	hides       = "nothing of a job is hidden, for its files are for everybody to read"
-	readsFiles  = "it reads the machine that ndc runs on, and the same files must give the same result everywhere"
+	asVariable  = ". Pass what you need as a variable."
+	readsClock  = "it reads the clock, and the same files must always give the same result" + asVariable
+	readsRandom = "it is random, and the same files must always give the same result" + asVariable
+	readsFiles  = "it reads the machine that ndc runs on, and the same files must give the same result everywhere" + asVariable
+	hides       = "nothing of a job is hidden, for its files are for everybody to read. Leave it out."
 )
 
 var impure = map[string]string{

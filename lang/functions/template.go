@@ -3,6 +3,7 @@ package functions
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -55,5 +56,5 @@ func templateError(diags hcl.Diagnostics) error {
 	if d.Subject != nil {
 		at = fmt.Sprintf("line %d of the template: ", d.Subject.Start.Line)
 	}
-	return function.NewArgErrorf(0, "%s%s", at, d.Detail)
+	return function.NewArgErrorf(0, "%s%s", at, strings.TrimSuffix(d.Detail, "."))
 }
