@@ -147,6 +147,7 @@ const (
 	readsClock  = "it reads the clock, and the same files must always give the same result" + asVariable
 	readsRandom = "it is random, and the same files must always give the same result" + asVariable
 	readsFiles  = "it reads the machine that ndc runs on, and the same files must give the same result everywhere" + asVariable
+	unplaced    = "an error in a template that is a value has no place to point at. Write the template where it is used."
 	hides       = "nothing of a job is hidden, for its files are for everybody to read. Leave it out."
 )
 
@@ -158,5 +159,6 @@ var impure = map[string]string{
 	"filemd5": readsFiles, "filesha1": readsFiles, "filesha256": readsFiles, "filesha512": readsFiles,
 	"filebase64sha256": readsFiles, "filebase64sha512": readsFiles,
 	"sensitive": hides, "nonsensitive": hides, "issensitive": hides, "ephemeralasnull": hides, "rsadecrypt": hides,
-	"env": readsFiles, "getenv": readsFiles, "get_env": readsFiles,
+	"templatestring": unplaced,
+	"env":            readsFiles, "getenv": readsFiles, "get_env": readsFiles,
 }

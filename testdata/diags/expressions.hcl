@@ -3,7 +3,7 @@ locals {
   key      = file("~/.ssh/id_rsa") # ERROR: unknown-function at file: ndc does not have file(): it reads the machine that ndc runs on, and the same files must give the same result everywhere. Pass what you need as a variable.
   id       = uuid() # ERROR: unknown-function at uuid: ndc does not have uuid(): it is random, and the same files must always give the same result. Pass what you need as a variable.
   secret   = sensitive("a") # ERROR: unknown-function at sensitive: ndc does not have sensitive(): nothing of a job is hidden, for its files are for everybody to read. Leave it out.
-  rendered = templatestring("$${a.b}", { a = {} }) # ERROR: invalid-expression at $${a.b}: Invalid value for "template" parameter: line 1 of the template: This object does not have an attribute named "b".
+  rendered = templatestring("a", {}) # ERROR: unknown-function at templatestring: ndc does not have templatestring(): an error in a template that is a value has no place to point at. Write the template where it is used.
   size     = lenght([1, 2]) # ERROR: unknown-function at lenght: There is no function "lenght". Did you mean "length"?
   sum      = 1 + "a" # ERROR: invalid-expression at "a": Unsuitable value for right operand: a number is required.
   divided  = 1 / 0 # ERROR: invalid-expression at 1 / 0: Error during operation: division by zero.
