@@ -153,43 +153,30 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestNeighbourThatIsNoMesh: of degrees that no mesh has it is not said that they do not divide the batch.
-func TestNeighbourThatIsNoMesh(t *testing.T) {
-	src := fmt.Sprintf(listJob, "dgx_h100", 4, "mixtral_8x7b", 128, "", "layout {\n tensor_parallel = 1\n context_parallel = 1\n pipeline_parallel = 4\n expert_tensor_parallel = 1\n }", "megatron", "core_v0.19.2")
-	c := planOf(t, []byte(src), "megatron")
-	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == "expert_tensor_parallel" && n.To == "2" })
-	if i < 0 || !strings.Contains(list[i].Why, "expert_tensor_parallel must divide tensor_parallel") {
-		t.Errorf("%+v", list)
-	}
-}
-
-// TestNeighbourOfTheSameReplicas: why a neighbour is illegal is asked of the plan's own replicas, not
-// of the many that the rule of expert copies refuses.
-func TestNeighbourOfTheSameReplicas(t *testing.T) {
-	src := fmt.Sprintf(listJob, "dgx_h100", 9, "mixtral_8x7b", 144, "", "layout {\n tensor_parallel = 1\n context_parallel = 1\n pipeline_parallel = 2\n expert_parallel = 4\n }", "megatron", "core_v0.19.2")
-	c := planOf(t, []byte(src), "megatron")
-	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == "zero_stage" && n.To == "2" })
-	if i < 0 || !strings.Contains(list[i].Why, "Megatron-FSDP with pipeline_parallel") {
-		t.Errorf("%+v", list)
-	}
-}
-
-// TestNoChunksWithoutPipeline: a layout of one stage has no neighbour of several chunks, which were
+// TestWhyNoNeighbour: of degrees that no mesh has it is not said that they do not divide the batch;
+// why a neighbour is illegal is asked of the plan's own replicas, not of the many that the rule of
+// expert copies refuses; and a layout of one stage has no neighbour of several chunks, which were
 // refused as what the job asks for.
-func TestNoChunksWithoutPipeline(t *testing.T) {
-	src := fmt.Sprintf(listJob, "dgx_h100", 1, "llama3_8b", 64, "", "layout {\n pipeline_parallel = 1\n }", "megatron", "core_v0.19.2")
-	c := planOf(t, []byte(src), "megatron")
-	list, err := compiler.NewDetail(c.job, c.target, c.plan).Neighbours(t.Context())
-	if i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == "virtual_pipeline" }); err != nil || i >= 0 {
-		t.Errorf("%v: %+v", err, list[max(i, 0)])
+func TestWhyNoNeighbour(t *testing.T) {
+	for _, c := range []struct {
+		nodes, batch  int
+		model, layout string
+		axis, to, why string // why "": there is no such neighbour
+	}{
+		{4, 128, "mixtral_8x7b", "pipeline_parallel = 4\n expert_tensor_parallel = 1", "expert_tensor_parallel", "2", "expert_tensor_parallel must divide tensor_parallel"},
+		{9, 144, "mixtral_8x7b", "pipeline_parallel = 2\n expert_parallel = 4", "zero_stage", "2", "Megatron-FSDP with pipeline_parallel"},
+		{1, 64, "llama3_8b", "pipeline_parallel = 1", "virtual_pipeline", "2", ""},
+	} {
+		src := fmt.Sprintf(listJob, "dgx_h100", c.nodes, c.model, c.batch, "", "layout {\n tensor_parallel = 1\n context_parallel = 1\n "+c.layout+"\n }", "megatron", "core_v0.19.2")
+		p := planOf(t, []byte(src), "megatron")
+		list, err := compiler.NewDetail(p.job, p.target, p.plan).Neighbours(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(list, func(n plan.Neighbour) bool { return n.Axis == c.axis && n.To == c.to })
+		if i < 0 != (c.why == "") || i >= 0 && !strings.Contains(list[i].Why, c.why) {
+			t.Errorf("%s = %s: %+v", c.axis, c.to, list)
+		}
 	}
 }
 
