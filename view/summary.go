@@ -357,7 +357,7 @@ func GiB(n units.Bytes) string {
 // GPUHours writes GPU-hours with as many digits as tell something.
 func GPUHours(h float64) string {
 	switch size := math.Abs(h); {
-	case size < 0.01:
+	case size < 1e-6: // a few milliseconds
 		return "0"
 	case size < 1:
 		return units.Significant(h, 2)

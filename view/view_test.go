@@ -87,6 +87,15 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// TestGPUHours: what a short run takes, and what trying its layouts may, is something.
+func TestGPUHours(t *testing.T) {
+	for hours, want := range map[float64]string{0: "0", 1e-9: "0", 0.0000752: "0.000075", -0.0031: "-0.0031", 0.0153: "0.015", 4.567: "4.57", 498483.2: "498483"} {
+		if got := GPUHours(hours); got != want {
+			t.Errorf("%v: %q, want %q", hours, got, want)
+		}
+	}
+}
+
 // TestCompareStages: a comparison shortens runs of equal chunks, so that its columns
 // stay readable. What a step differs by has a range where it is known.
 func TestCompareStages(t *testing.T) {
