@@ -269,6 +269,22 @@ func TestRepository(t *testing.T) {
 	}
 }
 
+// TestFileTags: git keeps tags of what is no commit, too.
+func TestFileTags(t *testing.T) {
+	dir, _ := repository(t)
+	for _, what := range []string{"HEAD^{tree}", "HEAD:pretrain/a.hcl"} {
+		runGit(t, dir, "tag", "-f", "files", what)
+		r, err := Open(t.Context(), "file://"+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit, err := r.Resolve("files")
+		if _, wrong := r.Files(t.Context(), commit, t.TempDir()); err != nil || wrong == nil || !strings.HasPrefix(wrong.Error(), `its tag "files" is of a file or a folder`) {
+			t.Error(err, wrong)
+		}
+	}
+}
+
 // TestOtherHash: a repository whose objects have names of another hash is told as such.
 func TestOtherHash(t *testing.T) {
 	dir := t.TempDir()

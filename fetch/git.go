@@ -165,6 +165,9 @@ func (r *Repository) send(ctx context.Context, store *guarded, commit string) er
 		o.Tags = git.AllTags
 	}
 	_, err := git.CloneContext(ctx, store, nil, o)
+	if errors.Is(err, git.ErrUnableToResolveCommit) {
+		return fmt.Errorf("its tag %q is of a file or a folder; a module is taken from a tag of a commit", o.ReferenceName.Short())
+	}
 	return err
 }
 
