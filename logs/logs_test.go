@@ -488,6 +488,7 @@ func TestTables(t *testing.T) {
 		{"an all-reduce", ranks(now, 16, 8) + sum + mean, []string{"all_reduce 16 2 446.28 false"}},
 		{"two ranks", ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39    N/A\n" + mean, []string{" 2 2 12.37 false"}},
 		{"two ranks that are named", "# Collective test starting: sendrecv_perf\n" + ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39    N/A\n" + mean, []string{"sendrecv 2 2 12.37 false"}},
+		{"a program with MPI beside one without", "# Collective test starting: all_reduce_perf_mpi\n" + ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39      0\n" + mean, []string{"all_reduce 2 2 12.37 false"}},
 		{"many ranks", ranks(now, 64, 8) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.18      0    86676   12.39   12.39      0\n" + mean, []string{" 64 8 12.18 false"}},
 		{"mpirun --tag-output", prefixed("[1,0]<stdout>:", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"mpirun --tag-output of Open MPI 5", prefixed("[prterun-node-0-4711@1,0]<stdout>: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},

@@ -24,13 +24,14 @@ type TableRow struct {
 // nccl-tests prints who takes part, then a row per size: size, count, type,
 // then, where the collective has them, operation and root, and time in
 // microseconds with algorithm and bus bandwidth in GB/s, out of place and in
-// place. Releases since 2.15 name the program. Those before 2.13 have no root where there
+// place. Releases since 2.15 name the program, which ends with _mpi where one that is
+// built with MPI lies beside one without, as in NVIDIA's containers. Those before 2.13 have no root where there
 // is one operation only, and print in the place of wrong results the largest error, with
 // an asterisk where it is too large. A program that was built without MPI takes every
 // process for a run of its own, of one rank. NCCL_TESTS_SPLIT has groups of the ranks run
 // each its own collective, all at once: times and bandwidths are those of a group.
 var (
-	tableName = regexp.MustCompile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf\b`)
+	tableName = regexp.MustCompile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf(?:_mpi)?\b`)
 	tableRank = regexp.MustCompile(`^# +Rank +(\d+) +(?:Group +(\d+) +)?Pid +\d+ on +(\S+) +device`)
 	tableRow  = regexp.MustCompile(`^ +(\d+) +(\d+) +(\w+) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
 	tableHead = regexp.MustCompile(`^# nThread +\d+ +nGpus `)
