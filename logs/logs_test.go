@@ -898,7 +898,7 @@ func TestSaves(t *testing.T) {
 func TestTimersOfHosts(t *testing.T) {
 	const text = "(min, max) time across ranks (ms):\n    load-checkpoint ................................: (0.37, 1170.00)\n" +
 		" iteration        1/ 40 | elapsed time per iteration (ms): 100.0 |\n(min, max) time across ranks (ms):\n    save-checkpoint ................................: (120.00, 121.00)\n"
-	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | "} {
+	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | ", "[default0]:", "3: [rank3]:", "[1,0]<stdout>:"} {
 		l := Parse(prefixed(prefix, text))
 		if len(l.Phases) != 2 || l.Phases[0].Kind != Load || l.Phases[1] != (Phase{Kind: Save, Iteration: 1, Seconds: 0.121}) {
 			t.Errorf("%q: %+v", prefix, l.Phases)

@@ -117,8 +117,10 @@ const widest = 64
 func (p *Parser) say(text string) {
 	stamped := text
 	text = Unstamped(text)
-	if p.speaker = prefixes.FindString(text); p.speaker != "" {
-		text = Unstamped(text[len(p.speaker):])
+	prefix := prefixes.FindString(text)
+	p.speaker = strings.TrimSpace(prefix) // a blank behind it may be the line's own
+	if prefix != "" {
+		text = Unstamped(text[len(prefix):])
 	}
 	p.time(stamped)
 	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, model, table} {
