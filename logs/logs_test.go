@@ -898,7 +898,7 @@ func TestSaves(t *testing.T) {
 func TestTimersOfHosts(t *testing.T) {
 	const text = "(min, max) time across ranks (ms):\n    load-checkpoint ................................: (0.37, 1170.00)\n" +
 		" iteration        1/ 40 | elapsed time per iteration (ms): 100.0 |\n(min, max) time across ranks (ms):\n    save-checkpoint ................................: (120.00, 121.00)\n"
-	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | ", "[default0]:", "3: [rank3]:", "[1,0]<stdout>:"} {
+	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | ", "2026-01-01T10:00:00.1Z stdout F ", "(Worker pid=12) ", "[default0]:", "3: [rank3]:", "[1,0]<stdout>:"} {
 		l := Parse(prefixed(prefix, text))
 		if len(l.Phases) != 2 || l.Phases[0].Kind != Load || l.Phases[1] != (Phase{Kind: Save, Iteration: 1, Seconds: 0.121}) {
 			t.Errorf("%q: %+v", prefix, l.Phases)
@@ -925,6 +925,10 @@ func TestAsPrinted(t *testing.T) {
 		// Docker keeps lines as records.
 		`{"log":"[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00\n","stream":"stdout","time":"2026-11-30T10:00:00.1Z"}` + "\n" +
 			`{"log":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\r\n","stream":"stdout","time":"2026-11-30T10:00:01.1Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		// So does Filebeat, and what Google Cloud collects; Ray names its actors.
+		`{"@timestamp":"2026-11-30T10:00:00.100Z","log":{"offset":1,"file":{"path":"/logs/a.log"}},"message":"[Rank 0] (after 1 iterations) memory (MB) | max allocated: 44566.31 | max reserved: 45056.00"}` + "\n" +
+			`{"insertId":"a","textPayload":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |","timestamp":"2026-11-30T10:00:01Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		"(Worker pid=12)   seq_length ...................................... 4096\nworker-1  |   micro_batch_size ................................ 2\n" + step: "0 GPUs, {0 0 0 0 0 0 2}, batch of 0 x 4096, 0.00 GiB",
 		// TorchTitan of 2024 and 2025.
 		"[rank0]:2025-02-13 11:33:12,140 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]\n[rank0]:2025-02-13 11:33:29,482 - root - INFO - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, total steps 1000 (warmup 200)\n" +
 			"[rank0]:2024-12-13 17:29:23,398 - root - INFO - step: 30  loss:  1.7148  memory: 14.91GiB(18.82%)  wps: 48,655  mfu: 13.87%\n": "8 GPUs, {2 1 1 0 1 4 0}, batch of 8 x 8192, 14.91 GiB",

@@ -3,6 +3,7 @@ package logs
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -72,16 +73,17 @@ func (p *Parser) Line(text string) {
 }
 
 // unwrapped is the line that a record of a collector of logs holds, such as Docker's, and
-// any other line itself.
+// any other line itself. Filebeat's records have something else by the name of Docker's.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, `{"`) {
 		return text
 	}
-	var record struct{ Log, Message string }
-	if json.Unmarshal([]byte(text), &record) != nil {
+	var record struct{ Log, Message, TextPayload string }
+	var other *json.UnmarshalTypeError
+	if err := json.Unmarshal([]byte(text), &record); err != nil && !errors.As(err, &other) {
 		return text
 	}
-	return cmp.Or(record.Log, record.Message, text)
+	return cmp.Or(record.Log, record.Message, record.TextPayload, text)
 }
 
 // apart gives what torchrun glued together into one line an end for each speaker. It names
