@@ -23,6 +23,23 @@ func TestJSONKeepsOrderAndBytes(t *testing.T) {
 	}
 }
 
+// TestVisible: what turns text around, or does not show, is escaped wherever it can be, so
+// that a review reads what the framework does.
+func TestVisible(t *testing.T) {
+	const hidden, escaped = "/data/\u202ecod\u202c/a\u2028b\x7f", `"/data/\u202ecod\u202c/a\u2028b\u007f"`
+	line, err := LineJSON([]string{hidden})
+	if err != nil || string(line) != "["+escaped+"]\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	table, err := TOML(nil, []Table{{Entries: []Entry{{"path", hidden, hidden}}}})
+	if err != nil || !strings.HasSuffix(string(table), "\npath = "+escaped+"  # /data/ cod /a b \n") {
+		t.Errorf("%q, %v", table, err)
+	}
+	if got := Python(hidden); got != strings.ReplaceAll(escaped, `\u007f`, `\x7f`) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestTemplateRefusesMissingKeysAndForeignFunctions(t *testing.T) {
 	for text, want := range map[string]string{"{{.nothing}}": `map has no entry for key "nothing"`, "{{randInt 1 5}}": `function "randInt" not defined`} {
 		func() {

@@ -80,7 +80,7 @@ func pythonString(s string) string {
 			b.WriteString(`\n`)
 		case r < ' ' || r == 0x7f:
 			fmt.Fprintf(&b, `\x%02x`, r)
-		case r == '\u0085' || r == '\u2028' || r == '\u2029' || r == '\ufeff':
+		case hides(r) || r == '\ufeff':
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

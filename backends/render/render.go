@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"text/template"
+	"unicode"
 
 	"github.com/Masterminds/sprig/v3"
 )
@@ -115,5 +116,28 @@ func marshal(v any) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return visible(bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+// visible escapes what does not show in text that JSON or TOML quotes, or shows it in
+// another order than it is read in.
+func visible(text []byte) []byte {
+	if !bytes.ContainsFunc(text, hides) {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if hides(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
+}
+
+// hides reports whether a reader of a text does not see a character, but for what it does
+// to others. U+2028 and U+2029 end lines for editors.
+func hides(r rune) bool {
+	return r != '\n' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }

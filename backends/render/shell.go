@@ -167,7 +167,7 @@ func IsName(s string) bool { return isName(s) }
 // control characters become spaces.
 func Comment(value string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+		if r == '\n' || hides(r) {
 			return ' '
 		}
 		return r

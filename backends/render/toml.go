@@ -63,7 +63,7 @@ func tomlLine(e Entry) (string, error) {
 	if err := toml.NewEncoder(&b).Encode(map[string]any{e.Key: e.Value}); err != nil {
 		return "", err
 	}
-	line := string(bytes.TrimRight(b.Bytes(), "\n"))
+	line := string(visible(bytes.TrimRight(b.Bytes(), "\n")))
 	if e.Comment != "" {
 		line += "  # " + Comment(e.Comment)
 	}
