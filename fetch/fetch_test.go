@@ -357,6 +357,21 @@ func TestNoAgent(t *testing.T) {
 	}
 }
 
+// TestUntrusted: what a server behind ssh:// is refused for, or refuses, is told with what to
+// do.
+func TestUntrusted(t *testing.T) {
+	for words, want := range map[string]string{
+		"cannot create known hosts callback: unable to find any valid known_hosts file, set SSH_KNOWN_HOSTS env variable":     "the server is not in ~/.ssh/known_hosts",
+		"ssh: handshake failed: knownhosts: key is unknown":                                                                   "the server is not in ~/.ssh/known_hosts",
+		"ssh: handshake failed: knownhosts: key mismatch":                                                                     "the server has another key than ~/.ssh/known_hosts says",
+		"ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain": "the server takes no key of the SSH agent",
+	} {
+		if got := said(errors.New(words)).Error(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", words, got)
+		}
+	}
+}
+
 // TestLimit: what a repository sends is counted as it is written.
 func TestLimit(t *testing.T) {
 	r := &received{bytes: MaxTransfer - 3}

@@ -67,14 +67,25 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 // it has to be allowed to read.
 var owner = regexp.MustCompile(`dubious ownership in repository at '(.+)'`)
 
+// todo is what to do about errors of go-git and of what it calls, by words of theirs.
+var todo = map[string]string{
+	"SSH_AUTH_SOCK":               "a server behind ssh:// gets a key of the SSH agent, and none answers here. Start one and give it the key: eval \"$(ssh-agent)\" && ssh-add",
+	"ssh: unable to authenticate": "the server takes no key of the SSH agent. ssh-add -l lists those that it has, and ssh-add FILE gives it another",
+	"SSH_KNOWN_HOSTS":             unknownHost,
+	"knownhosts: key is unknown":  unknownHost,
+	"knownhosts: key mismatch":    "the server has another key than ~/.ssh/known_hosts says: ask who keeps it whether that is meant to be, before you trust it",
+	"object-format=sha256":        "its commits have names by SHA-256, which ndc does not read. A repository of git init --object-format=sha1 can hold the same files",
+}
+
+const unknownHost = "the server is not in ~/.ssh/known_hosts, so that it could be any. ssh, asked to connect to it, shows its key and writes it there; compare the key with what is published of it"
+
 // said tells what to do where git or go-git names the cause alone: of what git said of a
 // repository on this machine, go-git has the first line.
 func said(err error) error {
-	if strings.Contains(err.Error(), "SSH_AUTH_SOCK") {
-		return errors.New("a server behind ssh:// gets a key of the SSH agent, and none answers here. Start one and give it the key: eval \"$(ssh-agent)\" && ssh-add")
-	}
-	if strings.Contains(err.Error(), "object-format=sha256") {
-		return errors.New("its commits have names by SHA-256, which ndc does not read. A repository of git init --object-format=sha1 can hold the same files")
+	for sign, what := range todo {
+		if strings.Contains(err.Error(), sign) {
+			return errors.New(what)
+		}
 	}
 	line, ok := strings.CutPrefix(err.Error(), "unknown error: ")
 	if !ok {
