@@ -308,7 +308,11 @@ func (s *setting) expression() (hclsyntax.Expression, cty.Value) {
 	at := s.hclRange(s.at, s.at+len(s.value))
 	expr, diags := hclsyntax.ParseExpression([]byte(s.value), s.file, at.Start)
 	if !diags.HasErrors() && len(expr.Variables()) == 0 {
-		if v, diags := s.budget.Value(expr, nil); !diags.HasErrors() {
+		v, diags := s.budget.Value(expr, nil)
+		if s.budget.Spent() {
+			s.overspent(rangeOf(expr.Range()))
+		}
+		if !diags.HasErrors() {
 			return expr, v
 		}
 	}

@@ -91,10 +91,11 @@ func TestOverrideMistakes(t *testing.T) {
 		"training.data.source.path=/x":              `Its label stands in brackets: source["LABEL"].`,
 		`training.optimizer["sgd"].learning_rate=1`: `The block training has no such block optimizer`,
 		"training.steps=3; training . steps = 4":    `training.steps is set twice`,
-		"constraints.objective=memory; backend.constraints.objective=time": `constraints.objective is set twice`,
-		`backend["megatron"].version=core_v0.19.2`:                         `"backend" stands without its label`,
-		"backend.exec.attention=flash":                                     `The block job has no block "exec".`,
-		"cluster.nodes=1; cluster.nvlnk.domain=8":                          `The block cluster has no block "nvlnk". Did you mean "nvlink"?`,
+		"constraints.objective=memory; backend.constraints.objective=time":                         `constraints.objective is set twice`,
+		`backend["megatron"].version=core_v0.19.2`:                                                 `"backend" stands without its label`,
+		"training.steps=[for a in range(1000): [for b in range(1000): [for c in range(1000): a]]]": "together exceed",
+		"backend.exec.attention=flash":                                                             `The block job has no block "exec".`,
+		"cluster.nodes=1; cluster.nvlnk.domain=8":                                                  `The block cluster has no block "nvlnk". Did you mean "nvlink"?`,
 	} {
 		if _, got := overridden(t, text); !strings.Contains(got, want) || !strings.HasPrefix(got, "--compare ") {
 			t.Errorf("%s: %s\nwant %s", text, got, want)
