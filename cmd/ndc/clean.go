@@ -106,11 +106,20 @@ func hadJobs(dir string) bool {
 	return !diags.HasErrors() && l != nil && len(l.Plans) > 0
 }
 
-// clean removes the files of ndc in folders that no job claims.
+// clean removes the files of ndc in folders that no job claims. Where it cannot write, and
+// nothing is to be removed, all is well.
 func clean(out string, all workspaces) (results []output.Result, diags diag.List) {
 	if _, err := os.Stat(out); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+	defer func() {
+		if !diags.HasErrors() {
+			return
+		}
+		if would, err := wouldClean(out, all); err == nil && !slices.ContainsFunc(would, func(r output.Result) bool { return !r.IsEmpty() }) {
+			results, diags = nil, nil
+		}
+	}()
 	diags = withOutput(out, func(o *output.Output) (diags diag.List) {
 		var err error
 		if results, _, err = o.Replace(signals.context(), abandoned(o, all), false); err != nil {
