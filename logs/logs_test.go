@@ -922,6 +922,9 @@ func TestAsPrinted(t *testing.T) {
 			"[20260511 02:20:14][rank-0/8][DEBUG]    [-----------------------arguments.py:1576] :   expert_model_parallel_size ...................... 2\n" + step: "0 GPUs, {0 0 0 2 0 0 0}, batch of 0 x 8192, 0.00 GiB",
 		// Two ranks on one line.
 		"[Rank 9] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00[Rank 8] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44500.31 | reserved: 44816.00 | max reserved: 44800.00\n" + step: "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		// A step and the memory of another rank.
+		" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 | number of nan iterations:   0 |[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00\n\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		"[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00" + step + "\n":                                                                                "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
 		// Docker keeps lines as records.
 		`{"log":"[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00\n","stream":"stdout","time":"2026-11-30T10:00:00.1Z"}` + "\n" +
 			`{"log":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\r\n","stream":"stdout","time":"2026-11-30T10:00:01.1Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",

@@ -32,6 +32,10 @@ type timerBlock struct {
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
 
 func megatron(p *Parser, text string) bool {
+	memory := megatronMemory.FindStringSubmatch(text)
+	if memory != nil { // beside a step where two ranks wrote at once
+		p.megatronMemory(whole(memory[1]), memory[3])
+	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (") {
 		p.timers.open = false
 		s := Step{Iteration: whole(m[1])}
@@ -58,8 +62,7 @@ func megatron(p *Parser, text string) bool {
 		p.step(Megatron, s)
 		return true
 	}
-	if m := megatronMemory.FindStringSubmatch(text); m != nil {
-		p.megatronMemory(whole(m[1]), m[3])
+	if memory != nil {
 		return true
 	}
 	if m := megatronWorld.FindStringSubmatch(text); m != nil {
