@@ -71,6 +71,7 @@ var bombs = []string{
 	doubled("[%s, %s]", 18), "[for x in " + doubled("[%s, %s]", 12) + " : [x, x, n]]", `[for a in n : try([for b in n : [for c in n : c]], 1)]`, `[for a in n : can(setproduct(n, n))]`,
 	`merge([for a in n : { for b in small : "k${a}${b}" => n }]...)`, `zipmap([for a in n : tostring(a)], [for a in n : n])`, `concat([for a in n : n]...)`,
 	`flatten([for a in n : [n]])`, `jsonencode([for a in small : [for b in small : [n, n]]])`, `title(upper(join(" ", [for a in n : "${text}"])))`,
+	"coalesce(" + strings.Repeat(`one, "a", `, 8000) + "one)", `coalesce(long...)`, "concat(" + strings.Repeat(`small, tolist(["a"]), `, 5000) + "small)",
 	`cidrsubnets("10.0.0.0/8", [for a in n : 20]...)`, `timeadd("2017-11-22T00:00:00Z", digits)`, `formatdate(text, "2018-01-02T23:12:01Z")`, `substr(text, 0, 1e300)`,
 }
 
@@ -97,6 +98,24 @@ func TestBeyondNumbers(t *testing.T) {
 		if BeyondNumbers(text) != want {
 			t.Errorf("%s: %v", text, !want)
 		}
+	}
+}
+
+// TestOneType: finding one type for many values costs what comparing all of them does.
+func TestOneType(t *testing.T) {
+	object := "{ a = 1"
+	for i := range 30 {
+		object += fmt.Sprintf(", b%d = 1", i)
+	}
+	cost := func(function string) int {
+		b := New()
+		if _, diags := b.Value(parse(t, function+"(["+strings.Repeat(object+" }, ", 600)+"])"), nil); diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return MaxTotal - b.left
+	}
+	if less, more := cost("length"), cost("tolist"); more < less+600*600*31/64 {
+		t.Errorf("%d, and %d of one type", less, more)
 	}
 }
 

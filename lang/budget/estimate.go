@@ -2,8 +2,10 @@ package budget
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,8 +41,17 @@ var estimates = map[string]func(args []cty.Value) (makes, work float64){
 	"split": func(args []cty.Value) (float64, float64) {
 		return float64(strings.Count(text(args, 1), text(args, 0))), 0
 	},
-	"setproduct":      product,
-	"toset":           hashed,
+	"setproduct":   product,
+	"coalesce":     func(args []cty.Value) (float64, float64) { return unified(typesOf(args)) },
+	"coalescelist": func(args []cty.Value) (float64, float64) { return unified(typesOf(args)) },
+	"concat":       func(args []cty.Value) (float64, float64) { return unified(typesOf(args)) },
+	"tolist":       func(args []cty.Value) (float64, float64) { return unified(elementTypes(args[0])) },
+	"tomap":        func(args []cty.Value) (float64, float64) { return unified(elementTypes(args[0])) },
+	"toset": func(args []cty.Value) (float64, float64) {
+		makes, work := hashed(args)
+		_, types := unified(elementTypes(args[0]))
+		return makes, work + types
+	},
 	"setunion":        hashed,
 	"setintersection": hashed,
 	"setsubtract":     hashed,
@@ -180,6 +191,39 @@ func hashed(args []cty.Value) (makes, work float64) {
 		return MaxValue + 1, 0
 	}
 	return n, 16 * n
+}
+
+// unified is the work of finding one type for values, of which the library compares each
+// with each, those that are alike too, and keeps what it finds of every pair; and what
+// tells that they are too many.
+func unified(types []cty.Type) (makes, work float64) {
+	size := 0.0
+	for _, t := range types {
+		size += float64(shapeSize(t))
+	}
+	if len(types) > maxWidth {
+		return MaxValue + 1, 0
+	}
+	return 0, float64(len(types)) * size / 64
+}
+
+func typesOf(values []cty.Value) []cty.Type {
+	types := make([]cty.Type, len(values))
+	for i := range values {
+		types[i] = values[i].Type()
+	}
+	return types
+}
+
+// elementTypes are the types of what a tuple or an object holds; none of any other value.
+func elementTypes(v cty.Value) []cty.Type {
+	switch t := v.Type(); {
+	case t.IsTupleType():
+		return t.TupleElementTypes()
+	case t.IsObjectType():
+		return slices.Collect(maps.Values(t.AttributeTypes()))
+	}
+	return nil
 }
 
 // product is every choice of one element of each set.
