@@ -238,7 +238,7 @@ func TestRepository(t *testing.T) {
 	if want := []string{"v1.0.0", "v1.1.0"}; !slices.Equal(r.Tags(), want) {
 		t.Errorf("tags %q", r.Tags())
 	}
-	for ref, want := range map[string]int{"": 1, "v1.0.0": 0, "v1.1.0": 1, "next": 1, "refs/tags/v1.0.0": 0, "tags/v1.1.0": 1, "refs/heads/next": 1, commits[0]: 0} {
+	for ref, want := range map[string]int{"": 1, "HEAD": 1, "v1.0.0": 0, "v1.1.0": 1, "next": 1, "refs/tags/v1.0.0": 0, "tags/v1.1.0": 1, "refs/heads/next": 1, commits[0]: 0} {
 		commit, err := r.Resolve(ref)
 		if err != nil || commit != commits[want] {
 			t.Errorf("%q is %s (%v), want %s", ref, commit, err, commits[want])

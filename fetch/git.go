@@ -113,10 +113,10 @@ func (r *Repository) Tags() []string {
 var cut = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
 
 // Resolve finds the commit of a tag, of a branch, of either by its whole name
-// ("refs/tags/v1"), of the default branch ("") or of a commit's own name in full.
+// ("refs/tags/v1"), of the default branch ("" or "HEAD") or of a commit's own name in full.
 func (r *Repository) Resolve(ref string) (commit string, err error) {
 	names := []string{"refs/tags/" + ref, "refs/heads/" + ref, "refs/" + ref, ref}
-	if ref == "" {
+	if ref == "" || ref == "HEAD" {
 		names = []string{r.head, "HEAD"}
 	}
 	for _, name := range names {
