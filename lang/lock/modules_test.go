@@ -50,6 +50,9 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	if _, err := ParseSource("git::https://github.com/a/b?ref=v1.0.0//c"); err == nil || !strings.Contains(err.Error(), "//FOLDER?ref=NAME") {
+		t.Error(err)
+	}
 	if _, err := ParseSource("git::https://token@github.com/a/b"); err == nil || !strings.Contains(err.Error(), "git credential") {
 		t.Error(err) // with it a server of https:// is asked, and no agent
 	}

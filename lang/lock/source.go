@@ -87,6 +87,8 @@ func refOf(u *url.URL) (string, error) {
 	switch {
 	case u.RawQuery == "" || u.RawQuery == "ref" || u.RawQuery == "ref=":
 		return "", errors.New("?ref= is empty. Name a tag, a branch or a commit behind it, or leave it out for the default branch")
+	case ok && strings.Contains(ref, "//"): // which no name in git has
+		return "", errors.New("the folder stands before the question mark, //FOLDER?ref=NAME")
 	case !ok || err != nil || strings.Contains(name, "&") || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, " ~^:?*["):
 		return "", errors.New("behind the question mark stands ref=NAME, of a tag, a branch or a commit, and nothing else; & and % in a name are %26 and %25")
 	}
