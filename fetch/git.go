@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
@@ -35,14 +36,14 @@ type Repository struct {
 func Open(ctx context.Context, url string) (*Repository, error) {
 	remote := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: "origin", URLs: []string{url}})
 	o := &git.ListOptions{PeelingOption: git.AppendPeeled}
-	refs, err := remote.ListContext(ctx, o)
+	refs, err := listed(ctx, remote, o)
 	if errors.Is(err, transport.ErrAuthenticationRequired) {
 		c, unknown := askGit(ctx, url)
 		if unknown != nil {
 			return nil, fmt.Errorf("%w; %w", err, unknown)
 		}
 		o.Auth = &c.auth
-		refs, err = remote.ListContext(ctx, o)
+		refs, err = listed(ctx, remote, o)
 		c.settle(ctx, err == nil)
 	}
 	if err != nil {
@@ -61,6 +62,30 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 		}
 	}
 	return r, nil
+}
+
+// patience is how long a server may take to name its tags and branches, a user to touch a key
+// meanwhile.
+var patience = 5 * time.Minute
+
+// listed are the tags and branches that a server names. One that says nothing at all is left:
+// go-git waits for the greeting of ssh for ever.
+func listed(ctx context.Context, remote *git.Remote, o *git.ListOptions) ([]*plumbing.Reference, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it has not named its tags and branches in %v", patience))
+	defer cancel()
+	answers := make(chan func() ([]*plumbing.Reference, error), 1)
+	go func() {
+		refs, err := remote.ListContext(ctx, o)
+		answers <- func() ([]*plumbing.Reference, error) { return refs, err }
+	}()
+	select {
+	case answer := <-answers:
+		if ctx.Err() == nil {
+			return answer()
+		}
+	case <-ctx.Done():
+	}
+	return nil, context.Cause(ctx)
 }
 
 // owner is what git says of a repository that another user owns, and the folder that

@@ -1,11 +1,14 @@
 package fetch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport/client"
 )
@@ -40,5 +43,23 @@ func TestEndlessRefs(t *testing.T) {
 	overHTTPS(t, server)
 	if _, err := Open(t.Context(), server.URL+"/a.git"); err == nil || !strings.Contains(err.Error(), "it sends more than 64 MiB of names of tags and branches") {
 		t.Errorf("after %d MiB: %v", sent>>20, err)
+	}
+}
+
+// TestSilentServer: a server that does not answer is left.
+func TestSilentServer(t *testing.T) {
+	before := patience
+	patience = 50 * time.Millisecond
+	t.Cleanup(func() { patience = before })
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	overHTTPS(t, server)
+	if _, err := Open(t.Context(), server.URL+"/a.git"); err == nil || err.Error() != "it has not named its tags and branches in 50ms" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ctx, server.URL+"/a.git"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
