@@ -318,6 +318,19 @@ func TestWithout(t *testing.T) {
 	}
 }
 
+// TestWithoutMany: as many launches as are kept are left out by going through the steps once.
+func TestWithoutMany(t *testing.T) {
+	l := &Log{Launches: make([]Launch, most), Steps: make([]Step, most)}
+	for i := range l.Steps {
+		l.Steps[i] = Step{Launch: i, Iteration: 1}
+	}
+	begun := time.Now()
+	_, refused := l.Without(func(*Launch) string { return "another" })
+	if took := time.Since(begun); took > 10*time.Second || len(refused) != 1 || refused[0].Reports != most {
+		t.Errorf("%v, %+v", took, refused)
+	}
+}
+
 // TestLaunchFacts: what a launch says of itself; a start of the same script is of the
 // same build, another job is of its own.
 func TestLaunchFacts(t *testing.T) {

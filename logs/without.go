@@ -10,21 +10,20 @@ import (
 // machine, whatever ran on it.
 func (l *Log) Without(reason func(*Launch) string) (*Log, []Refusal) {
 	places := make([]int, len(l.Launches)) // in what is left; -1: none
+	reasons := make([]string, len(l.Launches))
 	left := *l
 	left.Launches = nil
-	var refused Steady
 	for i := range l.Launches {
 		places[i] = -1
-		why := reason(&l.Launches[i])
-		if why == "" {
+		if reasons[i] = reason(&l.Launches[i]); reasons[i] == "" {
 			places[i] = len(left.Launches)
 			left.Launches = append(left.Launches, l.Launches[i])
-			continue
 		}
-		for k := range l.Steps {
-			if l.Steps[k].Launch == i {
-				refused.refuse(why, l.Steps[k].Iteration)
-			}
+	}
+	var refused Steady
+	for i := range l.Steps {
+		if s := &l.Steps[i]; s.Launch < len(reasons) && reasons[s.Launch] != "" {
+			refused.refuse(reasons[s.Launch], s.Iteration)
 		}
 	}
 	if len(left.Launches) == len(l.Launches) {
