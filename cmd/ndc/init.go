@@ -459,7 +459,7 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 		return nil, err
 	}
 	f := &fetched{repository: r}
-	ref := source.Ref
+	ref, twins := source.Ref, []string(nil)
 	switch {
 	case known != nil:
 		f.commit, f.version = known.Commit, known.Version
@@ -467,10 +467,16 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 		if ref, f.version, err = lock.Highest(r.Tags(), constraint); err != nil {
 			return nil, versionError{err}
 		}
+		twins = lock.Twins(r.Tags(), ref)
 	}
 	if f.commit == "" {
 		if f.commit, err = r.Resolve(ref); err != nil {
 			return nil, err
+		}
+		for _, twin := range twins {
+			if other, _ := r.Resolve(twin); other != f.commit {
+				return nil, versionError{fmt.Errorf("its tags %q and %q are one version and two commits. Whoever keeps it can remove one of them; ?ref= in place of a version names either", ref, twin)}
+			}
 		}
 	}
 	dir, remove, err := signals.temporary("ndc-init-")

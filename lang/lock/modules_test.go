@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -64,6 +65,9 @@ func TestHighest(t *testing.T) {
 		if got, _, err := Highest(tags, constraint); got != want || err != nil {
 			t.Errorf("%s: %s (%v), want %s", constraint, got, err, want)
 		}
+	}
+	if got := Twins([]string{"1.3.0", "v1.2.0", "v1.3.0", "1.3.0+build7", "1.3", "latest"}, "v1.3.0"); !slices.Equal(got, []string{"1.3.0", "1.3"}) {
+		t.Errorf("%q", got)
 	}
 	for _, constraint := range []string{"~> 4.0", "newest", "", "~> "} {
 		if got, _, err := Highest(tags, constraint); err == nil {

@@ -126,6 +126,15 @@ func Highest(tags []string, constraint string) (tag, highest string, err error) 
 	return tag, best.String(), nil
 }
 
+// Twins are the tags that are a version as well as one of them is: v1.3.0 is 1.3.0.
+func Twins(tags []string, tag string) []string {
+	is, err := version.NewSemver(tag)
+	return slices.DeleteFunc(slices.Clone(tags), func(t string) bool {
+		v, wrong := version.NewSemver(t)
+		return err != nil || wrong != nil || t == tag || v.String() != is.String()
+	})
+}
+
 // versionsOf says which of some tags are versions, the highest first.
 func versionsOf(tags []string) string {
 	var versions []*version.Version
