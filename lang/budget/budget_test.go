@@ -107,15 +107,18 @@ func TestOneType(t *testing.T) {
 	for i := range 30 {
 		object += fmt.Sprintf(", b%d = 1", i)
 	}
-	cost := func(function string) int {
+	cost := func(call string) int {
 		b := New()
-		if _, diags := b.Value(parse(t, function+"(["+strings.Repeat(object+" }, ", 600)+"])"), nil); diags.HasErrors() {
+		if _, diags := b.Value(parse(t, strings.Replace(call, "objects", "["+strings.Repeat(object+" }, ", 600)+"]", 1)), nil); diags.HasErrors() {
 			t.Fatal(diags)
 		}
 		return MaxTotal - b.left
 	}
-	if less, more := cost("length"), cost("tolist"); more < less+600*600*31/64 {
-		t.Errorf("%d, and %d of one type", less, more)
+	less := cost("length(objects)")
+	for _, call := range []string{"tolist(objects)", "chunklist(objects, 10)", "setproduct(objects, [1])"} {
+		if more := cost(call); more < less+600*600*31/64 {
+			t.Errorf("%d, and %d for %s", less, more, call)
+		}
 	}
 }
 

@@ -228,11 +228,13 @@ func elementTypes(v cty.Value) []cty.Type {
 
 // product is every choice of one element of each set.
 func product(args []cty.Value) (makes, work float64) {
-	n := float64(len(args))
+	makes = float64(len(args))
 	for _, a := range args {
-		n *= length(a)
+		makes *= length(a)
+		_, types := unified(elementTypes(a))
+		work += types
 	}
-	return n, 0
+	return makes, work
 }
 
 // maxSpaces is the widest indentation.

@@ -17,6 +17,7 @@ type metered struct {
 	number bool // the value will be converted to a number
 	key    bool // the value may be converted to a number
 	loop   bool // the value's elements are gone through
+	alike  bool // the value's elements will be given one type
 }
 
 // Value implements hcl.Expression.
@@ -30,6 +31,10 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	if m.key {
 		m.budget.spend(keyCost(v))
+	}
+	if m.alike {
+		_, work := unified(elementTypes(v))
+		m.budget.spend(work)
 	}
 	switch {
 	case diags.HasErrors():
@@ -221,8 +226,12 @@ func (b *Budget) arguments(e *hclsyntax.FunctionCallExpr) {
 	for i := range e.Args {
 		if known && parameterType(f, i) == cty.Number {
 			e.Args[i] = b.meterNumber(e.Args[i])
-		} else {
-			e.Args[i] = b.meter(e.Args[i])
+			continue
+		}
+		e.Args[i] = b.meter(e.Args[i])
+		if m, ok := e.Args[i].(*metered); ok && known {
+			t := parameterType(f, i)
+			m.alike = t.IsCollectionType() && t.ElementType() == cty.DynamicPseudoType
 		}
 	}
 }
