@@ -45,6 +45,8 @@ func TestForeign(t *testing.T) {
 		{"eval.yaml", "model:\n  model_parallel_size: 4\n", "It is none of"},
 		{"run.sh", "torchrun /opt/scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=4", "On line 1 it starts Megatron-Bridge"},
 		{"run.sh", "torchrun train.py --model x train.global_batch_size=8", "it starts Megatron-Bridge"},
+		{"run.sh", "torchrun --nproc-per-node 8 scripts/performance/run_script.py --model_recipe_name llama3_8b --num_gpus 8 --micro_batch_size 1 --global_batch_size 64 --tensor_model_parallel_size 2 --pipeline_model_parallel_size 4 --context_parallel_size 1", "it starts Megatron-Bridge"},
+		{"run.sh", "cat <<- EOM > worker.sh\ncd /opt/Megatron-Bridge\nnumactl nsys profile --sample=none nice python scripts/performance/custom_setup_experiment.py --model_recipe_name llama3_8b --global_batch_size 64 --max_steps 30\nEOM\ntorchrun --nproc-per-node=8 --nnodes=1 --no-python bash worker.sh", "it starts Megatron-Bridge"},
 		{"run.sh", "nemo llm pretrain --factory llama3_8b trainer.num_nodes=2 trainer.strategy.tensor_model_parallel_size=4", "it starts NeMo 2"},
 		{"run.sh", "torchrun /o/megatron_gpt_pretraining.py trainer.num_nodes=4", "it starts NeMo 1"},
 		{"run.sh", "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 trainer.nnodes=4", "it starts verl"},
