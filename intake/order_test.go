@@ -13,7 +13,7 @@ import (
 var (
 	emittedOption = regexp.MustCompile(`(?m)^ +(--.*)$`)
 	oneValue      = regexp.MustCompile(`^(--\S+) ([^-\s'"#]\S*|'[^']*')( #.*)?$`)
-	extraArgs     = regexp.MustCompile(`(?m)^ *extra_args = (.*)$`)
+	extraArgs     = regexp.MustCompile(`(?m)^ *extra_args = \[(.*)\]$`)
 )
 
 // TestOrder: options in another order, and values behind = instead of a blank, are the same
@@ -31,9 +31,9 @@ func TestOrder(t *testing.T) {
 		}
 		// The framework is handed them in the order of the launch.
 		return extraArgs.ReplaceAllStringFunc(string(r.Job), func(line string) string {
-			words := strings.Split(line, ",")
+			words := strings.Split(extraArgs.FindStringSubmatch(line)[1], ", ")
 			slices.Sort(words)
-			return strings.Join(words, ",")
+			return strings.Join(words, ", ")
 		})
 	}
 	for n, file := range found {

@@ -69,6 +69,9 @@ var nodeLaunchers = slices.Concat(torchLaunchers, []string{"deepspeed", "acceler
 func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 	in.inside(file, s, c)
 	m, words, layered := in.multiplied(file, s, c)
+	if m == nil && alone(file, s, c) {
+		in.d.Default("cluster.nodes", int64(1), megatron.Place(file, c.Words[0]))
+	}
 	if m == nil || slices.ContainsFunc(words, func(w shell.Word) bool { return w.Text == ":" }) { // several programs
 		return
 	}
@@ -135,10 +138,7 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 // of the same line. On the way it reads which GPUs DeepSpeed's launcher takes.
 func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *multiplier, words []shell.Word, layered bool) {
 	for _, o := range around(s, c) {
-		end := slices.IndexFunc(o.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") })
-		if end < 0 { // a module
-			end = max(settings.Program(commandLine(file, o)), 0)
-		}
+		end := programOf(file, o)
 		for k, w := range o.Words[:end] {
 			layered = layered || slices.Contains(nodeLaunchers, path.Base(w.Text))
 			if path.Base(w.Text) == "deepspeed" {
@@ -153,6 +153,35 @@ func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *
 		}
 	}
 	return m, words, layered
+}
+
+// programOf is the place of the program that a command starts; 0 where it starts none.
+func programOf(file string, c shell.Command) int {
+	if i := slices.IndexFunc(c.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }); i >= 0 {
+		return i
+	}
+	return max(settings.Program(commandLine(file, c)), 0) // a module
+}
+
+// alone reports a command that PyTorch's launcher starts on one node: it is told how many
+// processes that has, and of no other, be it in its environment (torch/distributed/run.py:
+// get_args_parser).
+func alone(file string, s *shell.Script, c shell.Command) bool {
+	told := false
+	for _, o := range around(s, c) {
+		words := o.Words[:programOf(file, o)]
+		k := slices.IndexFunc(words, func(w shell.Word) bool { return slices.Contains(torchLaunchers, path.Base(w.Text)) })
+		for i := k + 1; k >= 0 && i < len(words); i++ {
+			name, _, _ := strings.Cut(words[i].Text, "=")
+			option := strings.HasPrefix(name, "-")
+			value := strings.HasPrefix(words[i-1].Text, "-") && !strings.Contains(words[i-1].Text, "=")
+			if name == "--nnodes" || words[i].Open && !option && !value { // any options
+				return false
+			}
+			told = told || strings.ReplaceAll(name, "_", "-") == "--nproc-per-node"
+		}
+	}
+	return told && !slices.ContainsFunc(s.Exports, func(e shell.Export) bool { return e.Name == "PET_NNODES" })
 }
 
 // around are a command of a script, those that it stands in, and those of the same line behind it.

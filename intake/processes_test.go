@@ -50,6 +50,13 @@ func TestProcesses(t *testing.T) {
 		{script: "deepspeed --include=a:0,1@b:0,1 " + program, want: "nodes = 2 gpus_per_node = 2"},
 		{script: "deepspeed --include localhost:$GPUS " + program, want: "nodes = var.nodes"},
 		{script: "aprun -n 16 -N 4 python " + program, want: "nodes = 4 gpus_per_node = 4"},
+		{script: "torchrun --nproc_per_node=8 --master_port 29501 " + program, want: "nodes = 1 gpus_per_node = 8"},
+		{script: "python -m torch.distributed.launch --nproc_per_node $N " + program, o: Options{Cluster: "dgx_h100"}, want: "nodes = 1"},
+		{script: job + "torchrun --nproc_per_node 8 " + program, want: "nodes = 4 gpus_per_node = 8"},
+		{script: "torchrun --nnodes $N --nproc_per_node 8 " + program, want: "nodes = var.nodes gpus_per_node = 8"},
+		{script: "torchrun --nproc_per_node 8 $MORE " + program, want: "nodes = var.nodes gpus_per_node = 8"},
+		{script: "export PET_NNODES=2\ntorchrun --nproc_per_node 8 " + program, want: "nodes = var.nodes gpus_per_node = 8"},
+		{script: "torchrun " + program, want: "nodes = var.nodes"}, // PyTorchJob says both in the environment
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(c.script + "\n")}}, c.o)
 		if diags.HasErrors() {
