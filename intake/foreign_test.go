@@ -52,7 +52,7 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 trainer.nnodes=4", "it starts verl"},
 		{"run.sh", "llamafactory-cli train lf.yaml", "it starts LLaMA-Factory"},
 		{"run.sh", "deepspeed src/train.py --deepspeed ds.json --output_dir o --finetuning_type lora", "finetuning_type lora: ndc plans"},
-		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --bf16 --use_lora", "use_lora true: ndc plans"},
+		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --bf16 --use_lora", "Read as a script for bash or sbatch it makes no job: line 1: use_lora true: ndc plans"},
 		{"run.sh", "deepspeed train.py --lora_enable True --lora_r 8 --deepspeed ds.json --output_dir o", "lora_enable true: ndc plans"},
 		{"exp.yaml", "modules:\n  post_trainer:\n    framework: megatron_bridge\n", "a configuration of Primus"},
 		{"run.sh", "./primus-cli direct -- train pretrain --config q.yaml --num_layers 94 --micro_batch_size 4 --global_batch_size 8192 --pipeline_model_parallel_size 4 --moe_layer_freq 1 --train_iters 9", "it starts Primus"},

@@ -170,7 +170,7 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 				continue
 			}
 			if err := r.read(in, f); err != nil {
-				unreadable(&diags, f, fmt.Sprintf("It cannot be read as %s: %v.", r.name, err))
+				unreadable(&diags, f, fmt.Sprintf("Read as %s it makes no job: %v.", r.name, err))
 			}
 		}
 	}
