@@ -31,6 +31,7 @@ func TestVariants(t *testing.T) {
 		{"a beginning that several options have", head + "#SBATCH --no=2\nsrun hostname\n", nil},
 		{"an option that lacks its value", head + "#SBATCH --nodes\nsrun hostname\n", []diag.ID{UnknownDirective}},
 		{"blank of several words", head + "F=<path to it>\npython pretrain_gpt.py --num-layers 2 --vocab-file $F --merge-file $F\n", []diag.ID{Blank}},
+		{"a blank beside what looks like one in quotes", head + "export T=<token>\nV=$(nvidia-smi -q -x | grep -Po '(?<=<v>).*(?=</v>)')\nA=\"--save=<path>\"\nsrun python train.py --log=<file> $A $V\n", []diag.ID{Blank, Blank}},
 		{"blanks around =", head + "#SBATCH --nodes = 2\nsrun hostname\n", []diag.ID{UnknownDirective}},
 		{"components of a job", head + "#SBATCH --nodes=1\n#SBATCH hetjob\n#SBATCH --nodes=4\nsrun hostname\n", nil},
 		{"a step of its own nodes", two + step + "--nodes=1 torchrun --nnodes 1 " + meet, nil},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -40,19 +41,22 @@ func Parse(src []byte) (*Parsed, error) {
 		return &Parsed{File: file, Blanks: bare(file, src, found)}, nil
 	}
 	p := &Parsed{}
+	var given [][2]int
 	filled := bytes.Clone(src)
 	for _, m := range blanks.FindAllSubmatchIndex(src, -1) {
 		line := src[bytes.LastIndexByte(src[:m[0]], '\n')+1 : m[0]]
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
 			continue
 		}
-		p.Blanks = append(p.Blanks, [2]int{m[2], m[3]})
+		given = append(given, [2]int{m[2], m[3]})
 		fill(filled[m[2]:m[3]])
 	}
 	var again error
 	if p.File, again = asBash(filled); again != nil {
 		return nil, err
 	}
+	open := outside(p.File, len(src))
+	p.Blanks = slices.DeleteFunc(given, func(b [2]int) bool { return !open[b[0]] })
 	p.Blanks = append(p.Blanks, bare(p.File, src, found)...)
 	return p, nil
 }
@@ -60,7 +64,20 @@ func Parse(src []byte) (*Parsed, error) {
 // bare are the places of a script that stand neither in quotes nor in comments, and behind
 // which no name of a file makes them redirections.
 func bare(file *syntax.File, src []byte, found [][]int) (all [][2]int) {
-	open := map[int]bool{}
+	open := outside(file, len(src))
+	for _, m := range found {
+		rest := bytes.TrimLeft(src[m[3]:], " \t")
+		if open[m[2]] && (len(rest) == 0 || bytes.IndexByte([]byte("\\\n-#|&;)"), rest[0]) >= 0) {
+			all = append(all, [2]int{m[2], m[3]})
+		}
+	}
+	return all
+}
+
+// outside are the places of so many of a script where its words stand neither in quotes nor
+// in comments.
+func outside(file *syntax.File, places int) []bool {
+	open := make([]bool, places)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.DblQuoted, *syntax.SglQuoted, *syntax.Comment:
@@ -70,19 +87,15 @@ func bare(file *syntax.File, src []byte, found [][]int) (all [][2]int) {
 		case *syntax.Word:
 			for _, part := range n.Parts {
 				if l, ok := part.(*syntax.Lit); ok {
-					open[int(l.Pos().Offset())] = true
+					for i := l.Pos().Offset(); i < l.End().Offset(); i++ {
+						open[i] = true
+					}
 				}
 			}
 		}
 		return true
 	})
-	for _, m := range found {
-		rest := bytes.TrimLeft(src[m[3]:], " \t")
-		if open[m[2]] && (len(rest) == 0 || bytes.IndexByte([]byte("\\\n-#|&;)"), rest[0]) >= 0) {
-			all = append(all, [2]int{m[2], m[3]})
-		}
-	}
-	return all
+	return open
 }
 
 // fill makes one word of a blank.
