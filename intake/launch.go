@@ -512,14 +512,6 @@ func isConfigured(w shell.Word) bool {
 	return strings.ReplaceAll(name, "-", "_") == "__job.config_file"
 }
 
-// shares are options of programs by which several ranks hold one replica.
-var shares = regexp.MustCompile(`^--?((model|tensor|pipe|pipeline|sequence|context)[-_](model[-_])?parallel|(tp|pp|sp|cp)([-_]|$))`)
-
-// isShare reports such an option that ndc does not read.
-func isShare(f draft.Finding) bool {
-	return f.Verdict == draft.Unknown && shares.MatchString(f.Name) && !slices.Contains([]string{"", "0", "1", "false", "False"}, f.Value)
-}
-
 // batch is what TorchTitan makes of a batch that nothing says: that of one GPU for
 // every replica (train.py), which pipelines cut up. DeepSpeed multiplies its micro-batches
 // with the replicas (runtime/config.py: _set_batch_related_parameters).
@@ -541,7 +533,7 @@ func (in *intake) batch() {
 		return unsaid
 	}
 	ranks, batches := int64(0), int64(1) // where nothing is said
-	if !titan && slices.ContainsFunc(d.Findings, isShare) {
+	if !titan && settings.Shared(d) {
 		return
 	}
 	if !titan {

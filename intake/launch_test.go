@@ -1069,10 +1069,14 @@ func TestDrivenProgram(t *testing.T) {
 // nobody knows the batch that DeepSpeed makes of its micro-batch.
 func TestOwnParallelism(t *testing.T) {
 	for options, want := range map[string]string{
-		"--rate 1":                "global_batch_size = 16",
-		"--model_parallel_size 1": "global_batch_size = 16",
-		"--model_parallel_size 8": "global_batch_size = var.global_batch_size",
-		"--tensor-parallel $TP":   "global_batch_size = var.global_batch_size",
+		"--rate 1":                                       "global_batch_size = 16",
+		"--model_parallel_size 1":                        "global_batch_size = 16",
+		"--model_parallel_size 8":                        "global_batch_size = var.global_batch_size",
+		"--tensor-parallel $TP":                          "global_batch_size = var.global_batch_size",
+		"--output_dir o --per_device_train_batch_size 1": "global_batch_size = 16",
+		"--output_dir o --per_device_train_batch_size 1 --seq_parallel_size 4":     "global_batch_size = var.global_batch_size",
+		"--output_dir o --per_device_train_batch_size 1 --seq_parallel_size=-1":    "global_batch_size = var.global_batch_size",
+		"--output_dir o --per_device_train_batch_size 1 --sequence_parallel false": "global_batch_size = 16",
 	} {
 		r, diags := Import([]File{{Name: "ds.json", Content: []byte(`{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}}`)}, {Name: "run.sh", Content: []byte("deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds.json " + options + "\n")}}, Options{})
 		if diags.HasErrors() {

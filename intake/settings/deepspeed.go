@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -394,12 +395,22 @@ func Launcher(d *draft.Draft, file string, command []Word, trained, configured b
 	return start >= 0 && script
 }
 
+// shares are options of programs by which several ranks hold one replica.
+var shares = regexp.MustCompile(`^(--?)?((model|tensor|pipe|pipeline|seq|sequence|ulysses_sequence|context)[-_](model[-_])?parallel|(tp|pp|sp|cp)([-_]|$))`)
+
+// Shared reports such an option that is not read.
+func Shared(d *draft.Draft) bool {
+	return slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
+		return f.Verdict == draft.Unknown && shares.MatchString(f.Name) && !slices.Contains([]string{"", "0", "1", "false", "False"}, f.Value)
+	})
+}
+
 // Batch says the global batch of a command that starts the Trainer, or one with options in a
-// file (trained), where it is known on how many GPUs: each is a replica.
+// file (trained), where it is known on how many GPUs: each is a replica, unless some share one.
 func Batch(d *draft.Draft, command []Word, trained bool) {
 	const layout = "constraints.layout."
 	n := d.Int(layout+"micro_batch_size") * d.Int(layout+"micro_batches") * d.Int("cluster.nodes") * d.Int("cluster.gpus_per_node")
-	if n > 0 && d.Int(layout+"tensor_parallel") <= 1 && (trained || startsTrainer(command) != nil) {
+	if n > 0 && d.Int(layout+"tensor_parallel") <= 1 && !Shared(d) && (trained || startsTrainer(command) != nil) {
 		d.Default("training.global_batch_size", n, draft.Place{})
 	}
 }
