@@ -483,10 +483,13 @@ func (in *intake) jobName(files []File) string {
 	name := cmp.Or(in.o.Job, in.d.Text("job"))
 	in.d.Remove("job")
 	if name == "" && len(files) > 0 {
+		says := func(f File) bool { // what the run is, which the engine's settings do not
+			return !slices.Contains(usualNames, stem(f.Name)) && !isDeepSpeed(f) && !isAccelerate(f)
+		}
 		at := -1
 		for i, o := range slices.Backward(files) { // what another script reads is not what the run is called
 			named := !in.scripts()[o.Name].part && !isHostfile(o) && experiment(o) == nil
-			if named && (at < 0 || slices.Contains(usualNames, stem(files[at].Name)) && !slices.Contains(usualNames, stem(o.Name))) {
+			if named && (at < 0 || says(o) && !says(files[at])) {
 				at = i
 			}
 		}

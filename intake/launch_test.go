@@ -1338,16 +1338,19 @@ func TestSavedWhen(t *testing.T) {
 	}
 }
 
-// TestNamed: a job is called as the last file that no other one reads and whose name says something.
+// TestNamed: a job is called as the last file that no other one reads and whose name says
+// something, which that of the engine's configuration does not.
 func TestNamed(t *testing.T) {
 	run := File{Name: "large.sh", Content: []byte("source model.sh\ndeepspeed --hostfile hosts pretrain_gpt.py $M --micro-batch-size 1\n")}
 	model := File{Name: "model.sh", Content: []byte("M='--num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64'\n")}
 	hosts := File{Name: "hosts", Content: []byte("a slots=8\n")}
 	config := File{Name: "config.json", Content: []byte(`{"model_type": "llama", "num_hidden_layers": 8, "hidden_size": 64}`)}
-	for _, files := range [][]File{{run, model, hosts}, {model, hosts, run}, {run, model, config}, {config, run, model}} {
+	tuned := File{Name: "large.sh", Content: []byte("torchrun --nproc_per_node 8 train.py --deepspeed zero3.json --output_dir o --bf16 True\n")}
+	zero := File{Name: "zero3.json", Content: []byte(`{"zero_optimization": {"stage": 3}, "train_batch_size": "auto"}`)}
+	for _, files := range [][]File{{run, model, hosts}, {model, hosts, run}, {run, model, config}, {config, run, model}, {tuned, zero}, {zero, tuned}} {
 		r, diags := Import(files, Options{})
 		if diags.HasErrors() || !strings.Contains(string(r.Job), "job \"large\" {") {
-			t.Errorf("%s last: %v\n%s", files[2].Name, diags, r.Job)
+			t.Errorf("%s last: %v\n%s", files[len(files)-1].Name, diags, r.Job)
 		}
 	}
 }
