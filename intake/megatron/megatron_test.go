@@ -327,6 +327,7 @@ func TestBeyond(t *testing.T) {
 		{"--train-iters 100 --lr-warmup-iters 10 --lr-decay-iters 400", "--lr-decay-iters", "training.schedule.decay_steps", "<nil>"},
 		{"--train-iters 100 --lr-warmup-iters 200", "--lr-warmup-iters", "training.schedule.warmup_steps", "<nil>"},
 		{"--train-iters 100 --lr-warmup-iters 10 --lr-decay-iters 80", "", "training.schedule.decay_steps", "70"},
+		{"--train-iters 100 --warmup .05 --lr-decay-iters 80", "", "training.schedule.warmup_steps", "4"},
 		{"--bf16 --first-last-layers-bf16 --num-layers-at-end-in-bf16 2", "--num-layers-at-end-in-bf16", "training.fp8.bf16_last_layers", "<nil>"},
 		{"--fp8-format hybrid --bf16", "", "training.precision", "fp8"},
 		{"--fp4-format e2m1 --bf16", "", "training.precision", "nvfp4"},

@@ -76,15 +76,17 @@ func (w formerRow) read(r *reading, o *option) outcome {
 		}
 		r.given[w.Tokens] = o
 		return outcome{to: w.Argument}
-	case w.As != "":
+	}
+	var result outcome
+	if w.As != "" {
 		as := *o
 		as.long = w.As
-		return r.value(&as, w.Argument)
-	}
-	if why := w.Apart[o.first()]; why != "" {
+		result = r.value(&as, w.Argument)
+	} else if why := w.Apart[o.first()]; why != "" {
 		return unknown(why)
+	} else {
+		result = w.row.read(r, o)
 	}
-	result := w.row.read(r, o)
 	if w.Sets != "" && result.verdict == "" {
 		r.given[w.Sets] = o
 	}
