@@ -154,6 +154,7 @@ func TestIdle(t *testing.T) {
 		"torchrun ./tasks/msdp/main.py --task MSDP-EVAL-F1" + model:                           "which fine-tunes a classifier or evaluates",
 		"torchrun tasks/ARC/eval_for_arc.py --math_datapath a" + model:                        "eval_for_arc.py, which evaluates a model",
 		"python tools/merge_mp_partitions.py --model-type BERT" + model:                       "merge_mp_partitions.py, which converts checkpoints",
+		"torchrun tools/split_tp_partitions.py --process-checkpoint" + model:                  "split_tp_partitions.py, which converts checkpoints",
 		"python ../analyze_data.py --analyzing-task map" + model:                              "On line 1 it starts analyze_data.py, which counts",
 		"trtllm-serve m --tp_size 8":                                                          "TensorRT-LLM, which serves a model",
 		"torchrun tools/run_text_generation_server.py" + model:                                "run_text_generation_server.py, which generates text",
