@@ -315,6 +315,12 @@ func (r *reading) experts() {
 		d.Remove(router + ".pre_softmax")
 		r.set(router+".normalize", !single)
 	}
+	// One expert is weighed by its score among all (DeepSpeed 0.19.8, moe/sharded_moe.py:
+	// top1gating), or each of several (MegaBlocks 78eea65, layers/router.py: LearnedRouter).
+	if r.words["--topk"] && d.Int(moe+".top_k") == 1 || r.words["--moe-num-experts"] {
+		r.set(router+".pre_softmax", true)
+		r.set(router+".normalize", false)
+	}
 	if d.Bool("model.mlp_bias") { // router.py: the gate's bias goes with add_bias_linear
 		r.set(router+".bias", true)
 	}

@@ -106,6 +106,27 @@ func TestSingleExpert(t *testing.T) {
 	}
 }
 
+// TestForkExperts: the experts of MegaBlocks and of DeepSpeed, and how their routers weigh one.
+func TestForkExperts(t *testing.T) {
+	for options, want := range map[string]string{
+		"--moe-num-experts=64 --moe-top-k=1 --moe-loss-weight=0.1 --moe-capacity-factor=2 --moe-expert-model-parallelism": "experts=64 top_k=1 capacity=2 aux=0.1 normalize=false pre_softmax=true expert_parallel=<nil>",
+		"--moe-num-experts 8 --moe-top-k 2":    "experts=8 top_k=2 capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
+		"--moe-num-experts 8":                  "experts=8 top_k=<nil> capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
+		"--num-experts 8 --topk 1 --deepspeed": "experts=8 top_k=1 capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
+		"--num-experts 8 --topk 2 --deepspeed": "experts=8 top_k=2 capacity=<nil> aux=<nil> normalize=true pre_softmax=<nil> expert_parallel=1",
+		"--num-experts 8 --moe-router-topk 1":  "experts=8 top_k=1 capacity=<nil> aux=<nil> normalize=true pre_softmax=<nil> expert_parallel=1",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 "+options)
+		at := func(path string) any { v, _ := d.Get(path); return v.Value }
+		const moe = "model.moe."
+		got := fmt.Sprintf("experts=%v top_k=%v capacity=%v aux=%v normalize=%v pre_softmax=%v expert_parallel=%v", at(moe+"experts"), at(moe+"top_k"), at(moe+"capacity_factor"),
+			at(moe+"router.aux_coefficient"), at(moe+"router.normalize"), at(moe+"router.pre_softmax"), at("constraints.layout.expert_parallel"))
+		if got != want {
+			t.Errorf("%s:\n%s, want\n%s", options, got, want)
+		}
+	}
+}
+
 // TestTwice: of an option that stands twice the last value counts, known or not.
 func TestTwice(t *testing.T) {
 	line := func(words ...shell.Word) shell.Command {
