@@ -702,6 +702,9 @@ func (in *intake) share() {
 	}
 }
 
+// gpuType is how a site may call its GPUs.
+var gpuType = regexp.MustCompile(`^[\w.-]+$`)
+
 // gpus reads what a node is asked for: [TYPE:]NUMBER of GPUs, and in a list of
 // --gres anything else, too.
 func (in *intake) gpus(d shell.Directive, at draft.Place, found func(draft.Verdict, string, string)) {
@@ -722,6 +725,10 @@ func (in *intake) gpus(d shell.Directive, at draft.Place, found func(draft.Verdi
 			if k, err := strconv.ParseInt(parts[last], 10, 64); err == nil {
 				count, parts = k, parts[:last]
 			}
+		}
+		if slices.ContainsFunc(parts, func(t string) bool { return !gpuType.MatchString(t) }) { // what a template fills in
+			found(draft.Unknown, "", "no number of GPUs")
+			return
 		}
 		n += count
 		types = append(types, parts...)

@@ -1147,6 +1147,8 @@ func TestGPUsOfNode(t *testing.T) {
 		"--gres=lscratch:100":                             {"", "--gres lscratch:100"},
 		"--gres=gpu:0":                                    {"", "--gres gpu:0"},
 		"--gpus-per-node=mi250:8":                         {"8", ""},
+		"--gpus-per-node={{gpus}}":                        {"", "--gpus-per-node {{gpus}}"},
+		"--gres=gpu:<N>":                                  {"", "--gres gpu:<N>"},
 		"--mem-per-gpu=100G":                              {"", "--mem-per-gpu 100G"},
 		"-F hosts.txt":                                    {"", "--nodefile hosts.txt"},
 		"--exclusive=user":                                {"", "--exclusive user"},
@@ -1176,7 +1178,7 @@ func TestGPUsOfNode(t *testing.T) {
 		if got := strings.Join(unknown, ";"); got != want.unknown {
 			t.Errorf("%s: not understood %q, want %q", directive, got, want.unknown)
 		}
-		if has := strings.Contains(string(r.Job), "gpus_per_node = "+want.gpus+"\n"); want.gpus != "" && !has {
+		if has := strings.Contains(string(r.Job), "gpus_per_node = "+want.gpus+"\n"); want.gpus != "" && !has || strings.Contains(string(r.Job), "gpus_per_node =") && want.gpus == "" {
 			t.Errorf("%s: no %s GPUs in\n%s", directive, want.gpus, r.Job)
 		}
 	}
