@@ -81,6 +81,8 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "torchrun --nproc-per-node 8 tasks/omni/train_qwen2_vl.py configs/multimodal/qwen2_vl.yaml --train.micro_batch_size 2", "it starts VeOmni"},
 		{"fft.yaml", "model:\n  model_name: a/b\ntraining:\n  trainer_type: TRL_SFT\n  per_device_train_batch_size: 2\n", "a configuration of Oumi"},
 		{"run.sh", "oumi distributed torchrun -m oumi train -c fft.yaml", "it starts Oumi"},
+		{"task.yaml", "num_nodes: 2\nresources:\n  accelerators: H100:8\nrun: |\n  torchrun --nnodes 2 train.py\n", "a configuration of SkyPilot, which ndc does not read. Give the commands of its run"},
+		{"run.sh", "sky jobs launch -c m task.yaml", "it starts SkyPilot"},
 		{"run.sh", "oumi train -c fft.yaml", "it starts Oumi"},
 		{"run.sh", "litgpt pretrain pythia-160m --train.max_tokens 100", "it starts LitGPT"},
 		{"llama.yaml", "trainer:\n  train_batch_size: 1024\n  fsdp_axis: embed\n", "a configuration of Levanter"},
