@@ -19,6 +19,7 @@ type option struct {
 	open   bool // a value is known only when the script runs
 	maybe  bool // whether it is there is
 	joined bool // written NAME=VALUE
+	packed bool // it stands in one word with others
 }
 
 func (o *option) first() string {

@@ -34,6 +34,7 @@ func (s *script) megatron(l *launch) {
 		return
 	}
 	s.unknownOptions(l, a)
+	s.packed(l, a)
 	s.repeated(a)
 	s.ignored(a)
 	for _, r := range relations() {
@@ -57,7 +58,7 @@ func (s *script) arguments(l *launch) *arguments {
 		name, value, joined := strings.Cut(w.Text, "=")
 		switch {
 		case optionWord.MatchString(w.Text) && !isNumber(w.Text):
-			o := option{name: name, line: w.Line, maybe: w.Maybe, joined: joined}
+			o := option{name: name, line: w.Line, maybe: w.Maybe, joined: joined, packed: w.Packed}
 			if joined {
 				o.values, o.open = []shell.Word{{Text: value, Line: w.Line, Open: w.Open, Maybe: w.Maybe}}, w.Open
 			}
@@ -211,6 +212,18 @@ func (s *script) unknownOptions(l *launch, a *arguments) {
 			s.checkAnyRelease(o)
 		case len(strangers) == 1 && strangers[0] == o.name && ownPrograms.MatchString(l.program):
 			s.misspelled(o)
+		}
+	}
+}
+
+// packed finds options that torchrun hands over in one word with others or with their value:
+// argparse takes a word with a blank for no option.
+func (s *script) packed(l *launch, a *arguments) {
+	passed := slices.ContainsFunc(l.command.Words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".sh") }) // by a script in between
+	for i := range a.all {
+		o := &a.all[i]
+		if o.packed && !o.joined && l.launcher == "torchrun" && !passed && (i == 0 || !a.all[i-1].packed || a.all[i-1].line != o.line) {
+			s.report(UnknownOption, s.place(o), fmt.Sprintf("%s stands in one word with what is behind it, since quotes are around both: Megatron-LM's argument parser takes a word with a blank for no option, and the run ends with its error. Write a word for each.", o.name))
 		}
 	}
 }

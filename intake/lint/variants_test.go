@@ -32,6 +32,8 @@ func TestVariants(t *testing.T) {
 		{"an option that lacks its value", head + "#SBATCH --nodes\nsrun hostname\n", []diag.ID{UnknownDirective}},
 		{"blank of several words", head + "F=<path to it>\npython pretrain_gpt.py --num-layers 2 --vocab-file $F --merge-file $F\n", []diag.ID{Blank}},
 		{"a blank beside what looks like one in quotes", head + "export T=<token>\nV=$(nvidia-smi -q -x | grep -Po '(?<=<v>).*(?=</v>)')\nA=\"--save=<path>\"\nsrun python train.py --log=<file> $A $V\n", []diag.ID{Blank, Blank}},
+		{"an option and its value in one word", head + "P=(\"--fp8-format hybrid\" \"--swiglu --bf16\"\n '--lr 1e-4')\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64 \"${P[@]}\"\n", []diag.ID{UnknownOption, UnknownOption}},
+		{"an option and its value in one word that bash takes apart", head + "P=(\"--fp8-format hybrid\")\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64 ${P[@]} --bf16 \"--lr\" \"1e-4\"\n", nil},
 		{"blanks around =", head + "#SBATCH --nodes = 2\nsrun hostname\n", []diag.ID{UnknownDirective}},
 		{"components of a job", head + "#SBATCH --nodes=1\n#SBATCH hetjob\n#SBATCH --nodes=4\nsrun hostname\n", nil},
 		{"a step of its own nodes", two + step + "--nodes=1 torchrun --nnodes 1 " + meet, nil},

@@ -524,7 +524,13 @@ func apart(words []text) []text {
 	all := slices.Clone(words[:program+1])
 	for _, w := range words[program+1:] {
 		if looksLikeOptions(w.String()) && !isJoined(w.String()) {
-			all = append(all, unquoted(w).fields()...)
+			several := unquoted(w).fields()
+			for i := range several {
+				if len(several) > 1 {
+					several[i] = several[i].with(func(c *cell) { c.packed = true })
+				}
+			}
+			all = append(all, several...)
 		} else {
 			all = append(all, w)
 		}

@@ -37,6 +37,8 @@ type Word struct {
 	Maybe bool // whether the word is there is known only when the script runs
 	Own   bool // it is open by a variable that the script itself sets, and no environment
 
+	Packed bool // it stands in one word with others, as in quotes, and is no word of its own to the program
+
 	// Among are the values of an open word that is a variable to which the script
 	// gives one of several; nil where it is not known which there are.
 	Among []string

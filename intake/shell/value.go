@@ -11,6 +11,7 @@ type cell struct {
 	b                   byte
 	quoted, open, maybe bool
 	own                 bool // open, and of a variable that the script itself sets
+	packed              bool // of a word of options, which a program is handed as one
 	line                int32
 	among               *[]string // of a variable that has one of these values
 }
@@ -52,7 +53,7 @@ func (t text) any(is func(cell) bool) bool { return slices.ContainsFunc(t, is) }
 func (t text) isOpen() bool { return t.any(func(c cell) bool { return c.open || c.maybe }) }
 
 func (t text) word() Word {
-	w := Word{Text: t.String(), Open: t.any(func(c cell) bool { return c.open }), Maybe: t.any(func(c cell) bool { return c.maybe }), Own: t.any(func(c cell) bool { return c.own })}
+	w := Word{Text: t.String(), Open: t.any(func(c cell) bool { return c.open }), Maybe: t.any(func(c cell) bool { return c.maybe }), Own: t.any(func(c cell) bool { return c.own }), Packed: t.any(func(c cell) bool { return c.packed })}
 	if len(t) > 0 {
 		w.Line = int(t[0].line)
 		if among := t[0].among; among != nil && !t.any(func(c cell) bool { return c.among != among }) {
