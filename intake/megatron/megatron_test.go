@@ -106,6 +106,22 @@ func TestSingleExpert(t *testing.T) {
 	}
 }
 
+// TestForkPipeline: DeepSpeed's first Megatron-LM with a pipeline calls its degree and its
+// micro-batches otherwise.
+func TestForkPipeline(t *testing.T) {
+	for options, want := range map[string]string{
+		"--pipe-parallel-size 4 --gas 16":                        "pipeline_parallel=4 stage_layers=[2 2 2 2] micro_batches=16",
+		"--pipe-parallel-size 0":                                 "pipeline_parallel=1 stage_layers=<nil> micro_batches=<nil>",
+		"--pipeline-model-parallel-size 2 --global-batch-size 8": "pipeline_parallel=2 stage_layers=[4 4] micro_batches=<nil>",
+	} {
+		d := launched(t, "pretrain_gpt2.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 --batch-size 1 "+options)
+		at := func(name string) any { v, _ := d.Get("constraints.layout." + name); return v.Value }
+		if got := fmt.Sprintf("pipeline_parallel=%v stage_layers=%v micro_batches=%v", at("pipeline_parallel"), at("stage_layers"), at("micro_batches")); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestForkExperts: the experts of MegaBlocks and of DeepSpeed, and how their routers weigh one.
 func TestForkExperts(t *testing.T) {
 	for options, want := range map[string]string{
