@@ -106,6 +106,17 @@ func TestSingleExpert(t *testing.T) {
 	}
 }
 
+// TestFillInTheMiddle: BigCode's fork fills in the middle at any rate, the releases where they
+// are asked to.
+func TestFillInTheMiddle(t *testing.T) {
+	for options, want := range map[string]draft.Verdict{"--fim-rate 0.5": draft.Left, "--attention-head-type multiquery --fim-rate 0.5": draft.Unknown} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
+		if i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--fim-rate" }); i < 0 || d.Findings[i].Verdict != want {
+			t.Errorf("%s: %+v", options, d.Findings)
+		}
+	}
+}
+
 // TestForkPipeline: DeepSpeed's first Megatron-LM with a pipeline calls its degree and its
 // micro-batches otherwise.
 func TestForkPipeline(t *testing.T) {
