@@ -106,6 +106,20 @@ func TestSingleExpert(t *testing.T) {
 	}
 }
 
+// TestElsewhere: an option of a model that stands elsewhere is named, as nobody knows what it
+// changes there.
+func TestElsewhere(t *testing.T) {
+	for line, want := range map[string]draft.Verdict{
+		"train_async.py --actor-num-nodes 4 --rotary-base 5000000": draft.Unknown,
+		"pretrain_gpt.py --num-layers 8 --rotary-base 5000000":     draft.Left, // positions are learned
+	} {
+		d := launched(t, line+" --tensor-model-parallel-size 1")
+		if i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--rotary-base" }); i < 0 || d.Findings[i].Verdict != want {
+			t.Errorf("%s: %+v", line, d.Findings)
+		}
+	}
+}
+
 // TestFillInTheMiddle: BigCode's fork fills in the middle at any rate, the releases where they
 // are asked to.
 func TestFillInTheMiddle(t *testing.T) {

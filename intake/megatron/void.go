@@ -30,6 +30,8 @@ func (r *reading) void(from int) {
 			f.Verdict, f.To, f.Why = draft.Unknown, "", "what the run starts from, which it is about, is not known"
 		case elsewhere && (is("model.moe") || is("constraints.layout.expert")):
 			f.Verdict, f.To, f.Why = draft.Unknown, "", "the experts, which it is about, stand elsewhere"
+		case r.isElsewhere() && is("model."):
+			f.Verdict, f.To, f.Why = draft.Unknown, "", "the model, which it is about, stands elsewhere"
 		default:
 			f.Verdict, f.To, f.Why = draft.Left, "", "it changes nothing beside the other settings"
 		}
