@@ -871,12 +871,15 @@ func TestTitanBatch(t *testing.T) {
 	const config = "[training]\nlocal_batch_size = 2\nsteps = 10\nseq_len = 128\n[parallelism]\ntensor_parallel_degree = 4\n[metrics]\nlog_freq = 1\n"
 	for script, want := range map[string]string{
 		"": "global_batch_size = var.global_batch_size",
-		"torchrun --nproc_per_node=8 --rdzv_endpoint=localhost:0 -m torchtitan.train --job.config_file $C": "global_batch_size = 4",
-		"#SBATCH --nodes=4\nsrun torchrun --nnodes 4 --nproc_per_node 8 train.py --job.config_file x.toml": "global_batch_size = 16",
-		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.local_batch_size 8":               "global_batch_size = 64",
-		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.global_batch_size $G":             "global_batch_size = var.global_batch_size",
-		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree 2":    "global_batch_size = 8",
-		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree $P":   "global_batch_size = var.global_batch_size",
+		"torchrun --nproc_per_node=8 --rdzv_endpoint=localhost:0 -m torchtitan.train --job.config_file $C":                                               "global_batch_size = 4",
+		"#SBATCH --nodes=4\nsrun torchrun --nnodes 4 --nproc_per_node 8 train.py --job.config_file x.toml":                                               "global_batch_size = 16",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.local_batch_size 8":                                                             "global_batch_size = 64",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.global_batch_size $G":                                                           "global_batch_size = var.global_batch_size",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree 2":                                                  "global_batch_size = 8",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree $P":                                                 "global_batch_size = var.global_batch_size",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 -m flame.train --training.gradient_accumulation_steps 3 --training.steps 9":                         "global_batch_size = 48",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 -m flame.train --training.gradient_accumulation_steps 3 --parallelism.data_parallel_shard_degree 8": "global_batch_size = 48",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 -m flame.train --training.gradient_accumulation_steps $A --training.steps 9":                        "global_batch_size = var.global_batch_size",
 	} {
 		files := []File{{Name: "run.toml", Content: []byte(config)}}
 		if script != "" {

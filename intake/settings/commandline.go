@@ -171,7 +171,7 @@ func spoken(entry schema.Option, words []string) any {
 		return true
 	case entry.Type == "bool" && (text == "false" || text == "False"):
 		return false
-	case entry.Type == "int" || entry.Type == "float":
+	case entry.Type == "int" || entry.Type == "float" || entry.Names == nil: // one of a fork
 		return numeral(strings.ReplaceAll(text, "_", ""), text)
 	default:
 		return text

@@ -452,16 +452,17 @@ func (r *reading) completeTitan() {
 	if micro > 0 && !r.opened("training.local_batch_size", "parallelism.pipeline_parallel_degree", "parallelism.pipeline_parallel_microbatch_size") {
 		r.set(layout+"micro_batch_size", micro)
 	}
+	passes := r.number("training.gradient_accumulation_steps", 1)
 	switch n, shards := int64(r.number("training.global_batch_size", -1)), r.number("parallelism.data_parallel_shard_degree", -1); {
-	case r.opened("training.global_batch_size", "training.local_batch_size", "parallelism.data_parallel_shard_degree", "parallelism.data_parallel_replicate_degree"):
+	case r.opened("training.global_batch_size", "training.local_batch_size", "training.gradient_accumulation_steps", "parallelism.data_parallel_shard_degree", "parallelism.data_parallel_replicate_degree"):
 		d.Remove("training.global_batch_size")
 		d.Ask("training.global_batch_size")
 	case n > 0:
 		r.set("training.global_batch_size", n)
 	case shards > 0:
-		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*shards*r.number("parallelism.data_parallel_replicate_degree", 1)))
+		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*shards*r.number("parallelism.data_parallel_replicate_degree", 1)*passes))
 	case micro != local && d.Int(layout+"micro_batch_size") > 0 && local%micro == 0:
-		r.set(layout+"micro_batches", local/micro)
+		r.set(layout+"micro_batches", local/micro*int64(passes))
 	}
 	d.Default("training.precision", "bf16", draft.Place{})
 	if p := d.Text("training.precision"); p != "fp8" && p != "mxfp8" {
