@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -369,6 +370,7 @@ func (s *script) world(l *launch, a *arguments) {
 	}
 	size := 1
 	var parts []string
+	var at *option // the first of them
 	for _, p := range []struct{ name, short string }{{"--tensor-model-parallel-size", "tensor"}, {"--pipeline-model-parallel-size", "pipeline"}, {"--context-parallel-size", "context"}} {
 		n, ok := a.value(p.name, 1)
 		if p.short == "pipeline" && len(a.byName["--no-pipeline-parallel"]) > 0 {
@@ -380,17 +382,11 @@ func (s *script) world(l *launch, a *arguments) {
 		size *= n
 		if n > 1 {
 			parts = append(parts, fmt.Sprintf("%s %d", p.short, n))
-		}
-	}
-	at := s.place(&a.all[0])
-	for _, name := range []string{"--tensor-model-parallel-size", "--pipeline-model-parallel-size"} {
-		if o := a.last(name); o != nil {
-			at = s.place(o)
-			break
+			at = cmp.Or(at, a.last(p.name))
 		}
 	}
 	if ranks%size != 0 {
-		s.report(WorldSize, at, fmt.Sprintf("The launch starts %s (%s), and one replica takes %d (%s), which does not divide them. Megatron-LM ends with an error.", units.Count(ranks, "rank"), what, size, strings.Join(parts, " × ")))
+		s.report(WorldSize, s.place(at), fmt.Sprintf("The launch starts %s (%s), and one replica takes %d (%s), which does not divide them. Megatron-LM ends with an error.", units.Count(ranks, "rank"), what, size, strings.Join(parts, " × ")))
 		return
 	}
 	global, g, ok := a.certain("--global-batch-size")
