@@ -1068,6 +1068,21 @@ func TestDrivenProgram(t *testing.T) {
 	}
 }
 
+// TestUnknownExperts: of experts whose number a run alone knows it is asked for, also where a
+// fork calls them otherwise.
+func TestUnknownExperts(t *testing.T) {
+	const launch = "torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 64 --max-position-embeddings 64 --micro-batch-size 1 --global-batch-size 8 "
+	for options, want := range map[string]string{"--num-experts $N": "var.experts", "--moe-num-experts=$N --moe-top-k 1": "var.experts", "--moe-num-experts=16": "16"} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + options + "\n")}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, " experts = "+want+"\n") {
+			t.Errorf("%s: no %s in\n%s", options, want, r.Job)
+		}
+	}
+}
+
 // TestOwnParallelism: ranks that a program shares a model out over are no replicas, so that
 // nobody knows the batch that DeepSpeed makes of its micro-batch.
 func TestOwnParallelism(t *testing.T) {

@@ -81,6 +81,9 @@ func (w formerRow) read(r *reading, o *option) outcome {
 	if w.As != "" {
 		as := *o
 		as.long = w.As
+		if w.Sets != "" { // as of an option of the release, known or not
+			r.given[w.Sets] = o
+		}
 		result = r.value(&as, w.Argument)
 	} else if why := w.Apart[o.first()]; why != "" {
 		return unknown(why)
