@@ -464,7 +464,13 @@ func (in *intake) result(files []File) *Result {
 	}
 	r.Job, r.Open = formatted, open.names()
 	r.unbuilt = in.launch == megatron.Kind && in.own == "" && in.refused(text, open.list)
-	r.Findings = in.d.Findings
+	told := map[draft.Finding]bool{}
+	for _, f := range in.d.Findings { // a list of options may stand in another one, and be read with both
+		if !told[f] {
+			r.Findings = append(r.Findings, f)
+		}
+		told[f] = true
+	}
 	slices.SortStableFunc(r.Findings, func(a, b draft.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})

@@ -1068,6 +1068,18 @@ func TestDrivenProgram(t *testing.T) {
 	}
 }
 
+// TestNestedLists: an option of a list that stands in another list is told once.
+func TestNestedLists(t *testing.T) {
+	const src = "A='--swiglu --bf16 --num-layers 8 --hidden-size 64 --num-attention-heads 4'\nB=\"$A --seq-length 64 --micro-batch-size 1 --max-position-embeddings 64\"\n"
+	r, diags := Import([]File{{Name: "model.sh", Content: []byte(src)}}, Options{Cluster: "dgx_h100"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if len(r.Findings) != 8 {
+		t.Errorf("%d settings: %+v", len(r.Findings), r.Findings)
+	}
+}
+
 // TestUnknownExperts: of experts whose number a run alone knows it is asked for, also where a
 // fork calls them otherwise.
 func TestUnknownExperts(t *testing.T) {
