@@ -993,3 +993,17 @@ func TestTruths(t *testing.T) {
 		t.Error("a launch that trains adapters is read")
 	}
 }
+
+// TestClippingOfOptimizer: a clipping among the optimizer's parameters, at which DeepSpeed ends,
+// is told as that.
+func TestClippingOfOptimizer(t *testing.T) {
+	n, err := tree.JSON([]byte(`{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := draft.New()
+	ReadDeepSpeed(d, "ds.json", "", n.Object())
+	if i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "optimizer.params.max_grad_norm" }); i < 0 || !strings.Contains(d.Findings[i].Why, "gradient_clipping clips") {
+		t.Errorf("%+v", d.Findings)
+	}
+}
