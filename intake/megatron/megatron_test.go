@@ -242,6 +242,7 @@ func TestMapped(t *testing.T) {
 	}{
 		{"--train-iters 10 --lr-decay-iters 3000 --lr-warmup-fraction .01 --lr-decay-style cosine", "--lr-decay-iters", draft.Unknown},
 		{"--cuda-graph-impl local", "--cuda-graph-impl", draft.Unknown},
+		{"--deepspeed --log-optimizer-states-to-tensorboard", "--log-optimizer-states-to-tensorboard", draft.Left},
 		{"--pipeline-model-parallel-size $PP --account-for-embedding-in-pipeline-split", "--account-for-embedding-in-pipeline-split", draft.Unknown},
 		{"--pipeline-model-parallel-size 1 --decoder-first-pipeline-num-layers 8", "--decoder-first-pipeline-num-layers", draft.Left},
 		{"--recompute-activations --recompute-method $METHOD", "--recompute-activations", draft.Mapped},
