@@ -88,14 +88,14 @@ func nodesChange(j *job.Job, nodes int) string {
 }
 
 // nodesSetting is what gives a job a number of nodes: the cluster's, or the job's own
-// number where it says one, of which the cluster's is the most.
+// number where it says one, of which, with those to spare, the cluster's is the most.
 func nodesSetting(j *job.Job, nodes int) string {
 	setting := fmt.Sprintf("nodes = %d", nodes)
 	switch {
 	case j.MostNodes == 0:
 		return "cluster." + setting
-	case nodes > j.MostNodes:
-		return fmt.Sprintf("cluster.nodes = %d and %s", nodes, setting)
+	case j.Allocated(nodes) > j.MostNodes:
+		return fmt.Sprintf("cluster.nodes = %d and %s", j.Allocated(nodes), setting)
 	}
 	return setting
 }

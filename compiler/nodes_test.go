@@ -53,15 +53,18 @@ func TestAwkwardNodes(t *testing.T) {
 // nothing but the most.
 func TestNodesSetting(t *testing.T) {
 	for _, c := range []struct {
-		most, nodes int
-		want        string
+		most, nodes, spare int
+		want               string
 	}{
-		{0, 4, "cluster.nodes = 4"},
-		{8, 4, "nodes = 4"},
-		{8, 16, "cluster.nodes = 16 and nodes = 16"},
+		{0, 4, 0, "cluster.nodes = 4"},
+		{0, 4, 1, "cluster.nodes = 4"},
+		{8, 4, 0, "nodes = 4"},
+		{8, 7, 1, "nodes = 7"},
+		{8, 8, 1, "cluster.nodes = 9 and nodes = 8"},
+		{8, 16, 0, "cluster.nodes = 16 and nodes = 16"},
 	} {
 		j := onNodes(2, 64)
-		j.MostNodes = c.most
+		j.MostNodes, j.Slurm.SpareNodes = c.most, c.spare
 		if got := nodesSetting(j, c.nodes); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}

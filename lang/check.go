@@ -331,17 +331,50 @@ func (c *checker) nodeList() {
 		return
 	}
 	counts := c.job.NodeCounts
-	enough := slices.DeleteFunc(slices.Clone(counts), func(nodes int) bool {
-		sized := *c.job
-		sized.Cluster.Nodes = nodes
-		return sized.AllocatedNodes() < named
-	})
-	if len(enough) == len(counts) {
+	enough := c.sizes(func(allocated int) bool { return allocated >= named })
+	if len(counts) == 0 || len(enough) == len(counts) {
 		return
 	}
 	c.diags.Warn(SizesBelow, at, summaries[SizesBelow], fmt.Sprintf("%s names %s, and sbatch refuses a job that asks for fewer: sizes below %d, which are allowed here, are left out.",
 		list, units.Count(named, "node"), enough[0]))
-	if c.job.NodeCounts = enough; len(enough) == 1 {
+	c.leave(enough)
+}
+
+// spares checks that a job which says how many of the cluster's nodes it takes finds its
+// spare ones among them, too. Of several sizes, those that leave too few are left out.
+func (c *checker) spares() {
+	s, k := &c.job.Slurm, &c.job.Cluster
+	if s.SpareNodes == 0 || c.job.MostNodes == 0 {
+		return
+	}
+	enough := c.sizes(func(allocated int) bool { return allocated <= c.job.MostNodes })
+	at := c.at("slurm.spare_nodes")
+	switch {
+	case len(enough) == 0:
+		smallest := c.sizes(func(int) bool { return true })[0]
+		c.fail(InconsistentCluster, at, "The cluster %s has %s, and sbatch is asked for %d: %d and %d to spare. Raise the cluster's nodes, or ask for fewer.",
+			k.Name, units.Count(c.job.MostNodes, "node"), c.job.Allocated(smallest), smallest, c.job.Allocated(smallest)-smallest)
+	case len(c.job.NodeCounts) > len(enough):
+		c.diags.Warn(SizesBeyond, at, summaries[SizesBeyond], fmt.Sprintf("The cluster %s has %s, which the spare ones are part of: sizes beyond %d, which are allowed here, are left out. Raise the cluster's nodes to see them.",
+			k.Name, units.Count(c.job.MostNodes, "node"), enough[len(enough)-1]))
+		c.leave(enough)
+	}
+}
+
+// sizes lists those sizes of the run of which a condition on the nodes that sbatch is
+// asked for holds, the smallest first.
+func (c *checker) sizes(holds func(allocated int) bool) []int {
+	counts := c.job.NodeCounts
+	if len(counts) == 0 {
+		counts = []int{c.job.Cluster.Nodes}
+	}
+	return slices.DeleteFunc(slices.Clone(counts), func(nodes int) bool { return !holds(c.job.Allocated(nodes)) })
+}
+
+// leave settles which sizes of the run are left.
+func (c *checker) leave(sizes []int) {
+	c.job.NodeCounts, c.job.Cluster.Nodes = sizes, sizes[len(sizes)-1]
+	if len(sizes) == 1 {
 		c.job.NodeCounts = nil
 	}
 }
@@ -356,6 +389,7 @@ func (c *checker) slurm() {
 			units.Count(s.Segment, "node"), s.SpareNodes, units.Count(k.NVLink.Domain, "GPU"), units.Count(k.NVLink.Domain/k.GPUsPerNode, "node"))
 	}
 	c.nodeList()
+	c.spares()
 	if s.CheckSpeed.Or(false) && s.SpareNodes == 0 && !c.unsure {
 		c.fail(MissingArgument, c.at("slurm.check_speed"), "A node that is slow can only be left out where there is another. Set spare_nodes, too.")
 	}

@@ -59,8 +59,11 @@ type Container struct {
 
 // AllocatedNodes returns the nodes that Slurm is asked for: those of the layout
 // and the spare ones, which with a segment are counted for each of them.
-func (j *Job) AllocatedNodes() int {
-	nodes, segments := j.Cluster.Nodes, 1
+func (j *Job) AllocatedNodes() int { return j.Allocated(j.Cluster.Nodes) }
+
+// Allocated returns the nodes that Slurm would be asked for if the layout had so many.
+func (j *Job) Allocated(nodes int) int {
+	segments := 1
 	if s := j.Slurm.Segment; s > 0 {
 		segments = (nodes + s - 1) / s
 	}

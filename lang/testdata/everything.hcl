@@ -5,7 +5,7 @@ ndc {
 
 variable "nodes" {
   type        = number
-  default     = 4
+  default     = 6
   description = "nodes of the run"
   nullable    = false
 

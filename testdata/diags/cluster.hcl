@@ -173,3 +173,28 @@ job "f" {
     check_speed = true             # ERROR: missing-argument at true: A node that is slow can only be left out where there is another. Set spare_nodes, too.
   }
 }
+
+job "g" {
+  model   = catalog.model.debug
+  cluster = cluster.e
+  nodes   = 24
+
+  training {
+    global_batch_size = 96
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+  slurm {
+    segment     = 8
+    spare_nodes = 4 # ERROR: inconsistent-cluster at 4: The cluster e has 32 nodes, and sbatch is asked for 36: 24 and 12 to spare. Raise the cluster's nodes, or ask for fewer.
+  }
+}

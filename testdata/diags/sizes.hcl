@@ -73,6 +73,31 @@ job "l" {
   slurm {}
 }
 
+job "m" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  nodes   = [1, 2, 4]
+
+  training {
+    global_batch_size = 64
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 3e-4
+    }
+    schedule "cosine" {}
+    data {
+      mock = true
+    }
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+  slurm {
+    spare_nodes = 1 # WARNING: sizes-beyond at 1: The cluster c has 4 nodes, which the spare ones are part of: sizes beyond 2, which are allowed here, are left out. Raise the cluster's nodes to see them.
+  }
+}
+
 cluster "c" {
   base  = catalog.cluster.dgx_h100
   nodes = 4
