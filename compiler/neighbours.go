@@ -118,7 +118,7 @@ func (d *Detail) neighbour(ctx context.Context, a *option.Axis, moved *plan.Layo
 	}
 	n.Feasible = p.Feasible
 	if len(p.Memory.Stages) > 0 {
-		n.Layout, n.StepSeconds, n.PeakDeviceBytes = p.Layout, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes
+		n.Layout, n.Execution, n.StepSeconds, n.PeakDeviceBytes = p.Layout, p.Execution, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes
 	}
 	switch {
 	case !p.Feasible && len(p.Infeasible.Reasons) > 0 && p.Infeasible.Reasons[0].ID == string(IDAxisUnsupported):

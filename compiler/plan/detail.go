@@ -128,6 +128,7 @@ type Neighbour struct {
 	Axis            string
 	From, To        string
 	Layout          Layout
+	Execution       Execution // with which step and memory are told
 	Feasible        bool
 	StepSeconds     units.Seconds // zero where nothing is known of it
 	PeakDeviceBytes units.Bytes

@@ -29,7 +29,7 @@ func example() *Document {
 		Time(p, []plan.Term{{Name: "matrix | products", Amount: 9, Formula: "8 micro-batches · 1.125 s", Section: "docs/time.md#gemms", Error: [2]float64{0.9, 1.11}}, {Name: "bubble", Amount: 1, Section: "docs/time.md#pipeline"}}),
 		Layout(p, []plan.Neighbour{
 			{Axis: "tensor_parallel", From: "2", To: "1", Layout: moved(l, 1), Feasible: true, StepSeconds: 9.5, PeakDeviceBytes: 70 * units.GiB},
-			{Axis: "tensor_parallel", From: "2", To: "4", Layout: moved(l, 4), Feasible: true, StepSeconds: 11, PeakDeviceBytes: 50 * units.GiB},
+			{Axis: "tensor_parallel", From: "2", To: "4", Layout: moved(l, 4), Execution: plan.Execution{OffloadOptimizer: true}, Feasible: true, StepSeconds: 11, PeakDeviceBytes: 50 * units.GiB},
 			{Axis: "recompute", From: `"none"`, To: `"full"`, Layout: l, Why: "the framework has no recompute, and this is a long reason that has to be wrapped, since no terminal is as wide as it is long"}}),
 		Communication(p, []plan.Route{{Communication: plan.Communication{Group: "tensor_parallel", Collective: "all_gather", Bytes: 3e9, Link: "nvlink", Seconds: 0.5, ExposedSeconds: 0.1}, Size: 2, Calls: 60, Algorithm: "ring", Why: "2 ranks", Latency: 1e-5, Bandwidth: 4e11, Messages: messagesOf("ring", 1e-5, 3e-3)}},
 			[]plan.Route{{Communication: plan.Communication{Group: "world", Collective: "broadcast"}, Size: 8, Messages: messagesOf("double binary tree", 0, 0)}},

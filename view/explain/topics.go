@@ -111,6 +111,9 @@ func Layout(p *plan.Plan, neighbours []plan.Neighbour) Section {
 			if n.Why == "" && change <= 0 {
 				row[6] = Words(choiceOf(p, &n.Layout))
 			}
+			if with := view.Changes(&n.Layout, &p.Execution, &n.Layout, &n.Execution); len(with) > 0 {
+				row[6] = Words(row[6].Text + "; with " + strings.Join(with, ", "))
+			}
 		}
 		if !n.Feasible {
 			row[5].Text = "✗"
