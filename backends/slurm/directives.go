@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -29,7 +30,7 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	d.always("ntasks-per-node", fmt.Sprint(tasksPerNode(j)))
 	d.gpus()
 	d.cpus()
-	d.text("mem", "memory", s.Memory, unfitMemory)
+	d.memory(p)
 	if s.Exclusive.Or(true) {
 		d.flag("exclusive")
 	}
@@ -111,7 +112,7 @@ func unfitNodes(value string) string {
 }
 
 // memorySyntax is what --mem takes of 22.05 to 25.05, whose units are powers of two.
-var memorySyntax = regexp.MustCompile(`^\+?[0-9]+(?:[KMGTkmgt][Bb]?)?$`)
+var memorySyntax = regexp.MustCompile(`^\+?([0-9]+)(?:([KMGTkmgt])[Bb]?)?$`)
 
 func unfitMemory(value string) string {
 	if memorySyntax.MatchString(value) {
@@ -173,6 +174,31 @@ func (d *directiveList) cpus() {
 		d.diags.Warn(IDCPUsNotAsked, d.j.Sources.Range("slurm.exclusive"), "No CPUs are asked for",
 			fmt.Sprintf("The job shares its nodes, and neither slurm.cpus_per_task nor cluster.cpus_per_node says how many CPUs the task of a node gets. Most sites then give one, for %s and their loaders. Set one of the two.", units.Count(d.j.Cluster.GPUsPerNode, "rank")))
 	}
+}
+
+// memory asks for the memory of a node as the job says it, which its ranks need as
+// much of as the plan counts.
+func (d *directiveList) memory(p *plan.Plan) {
+	asked := d.j.Slurm.Memory
+	d.text("mem", "memory", asked, unfitMemory)
+	if all := memoryAsked(asked); all > 0 && all < p.Memory.Host.BytesPerNode {
+		d.diags.Warn(IDHostMemoryShort, d.j.Sources.Range("slurm.memory"), "Too little memory is asked for",
+			fmt.Sprintf("A node needs %s beside its GPUs, and slurm.memory = %q asks for less: Slurm ends what takes more. Ask for as much, or for \"0\", which is all of the node's.", p.Memory.Host.BytesPerNode.Human(), asked))
+	}
+}
+
+// memoryAsked is what a value of --mem asks for; 0 where that is all of a node's, or not known.
+func memoryAsked(value string) units.Bytes {
+	m := memorySyntax.FindStringSubmatch(value)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0
+	}
+	unit := map[string]units.Bytes{"": units.MiB, "k": units.KiB, "m": units.MiB, "g": units.GiB, "t": units.TiB}[strings.ToLower(m[2])]
+	return units.Bytes(n * float64(unit))
 }
 
 // requeue follows the user; a chain resumes by its own successor, so Slurm's

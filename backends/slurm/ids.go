@@ -27,6 +27,8 @@ const (
 	IDContainerRuntime diag.ID = "container-runtime"
 	// IDCPUsNotAsked: a job that shares its nodes asks for no CPUs.
 	IDCPUsNotAsked diag.ID = "cpus-not-asked"
+	// IDHostMemoryShort: slurm.memory asks for less memory than a node needs.
+	IDHostMemoryShort diag.ID = "host-memory-short"
 	// IDHostCoresUnknown: the optimizer runs on cores that nobody counted.
 	IDHostCoresUnknown diag.ID = "host-cores-unknown"
 	// IDPathOutsideMounts: the container does not share this path with the host.

@@ -326,6 +326,18 @@ func TestCPUs(t *testing.T) {
 	}
 }
 
+// TestMemory: a job that asks for less memory than its plan counts on a node is told of it.
+func TestMemory(t *testing.T) {
+	for asked, short := range map[string]bool{"": false, "0": false, "37888": false, "37887": true, "+37G": false, "36GB": true, "37000000k": true, "1t": false} {
+		j, p, l := example()
+		j.Slurm.Memory, p.Memory.Host.BytesPerNode = asked, 37*units.GiB
+		_, diags := Files(j, p, l)
+		if short != (len(diags) == 1 && diags[0].ID == IDHostMemoryShort) || !short && len(diags) > 0 {
+			t.Errorf("%q: %v", asked, diags)
+		}
+	}
+}
+
 // commands collects the first words of all simple commands.
 func commands(t testing.TB, a *txtar.Archive) map[string]bool {
 	t.Helper()
