@@ -17,8 +17,10 @@ type saving struct {
 	GPUs                float64 `json:"gpus"`
 	Days                float64 `json:"days"`
 	InterruptionsSource string  `json:"interruptions_source"`
-	SaveSeconds         float64 `json:"save_seconds"`        // that training stands still
-	MostSeconds         float64 `json:"most_seconds"`        // between two checkpoints
+	SaveSeconds         float64 `json:"save_seconds"`  // that training stands still
+	MostSeconds         float64 `json:"most_seconds"`  // between two checkpoints
+	LeastSeconds        float64 `json:"least_seconds"` // between two that failures ask for
+	LeastSource         string  `json:"least_source"`
 	PartsOfSubmission   float64 `json:"parts_of_submission"` // checkpoints of one submission at least
 	Choice              string  `json:"choice"`
 	RestartSeconds      float64 `json:"restart_seconds"` // from a failure to the next step
@@ -71,9 +73,9 @@ const savesApart = 4
 // interval is the time between checkpoints when the job leaves it to ndc, in
 // whole minutes: sqrt(2·C·M) for the cost C of a save and the mean time M
 // between interruptions, which falls with the number of GPUs (Young 1974; Daly
-// 2006), but no longer than an hour or a part of one submission, unless saves
-// would then take more than a fifth of the time. It depends on
-// the job alone, so that all backends save alike.
+// 2006), but no shorter than five minutes, and no longer than an hour or a part of one
+// submission, unless saves would then take more than a fifth of the time.
+// It depends on the job alone, so that all backends save alike.
 func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	gpus := j.Cluster.GPUs()
 	h := s.hazards(j)
@@ -85,6 +87,9 @@ func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	}
 	why := fmt.Sprintf("saving costs %s, %s are interrupted every %s hours", costs, units.Count(gpus, "GPU"), units.Significant(float64(units.Rounded(between/3600)), 3))
 	young := best
+	if best < s.LeastSeconds {
+		best, why = s.LeastSeconds, "a save costs more than its copy to the hosts"
+	}
 	if best > s.MostSeconds {
 		best, why = s.MostSeconds, "no more than an hour is lost"
 	}

@@ -57,6 +57,21 @@ func TestCheckpointBytes(t *testing.T) {
 	}
 }
 
+// TestOftenest: a save behind training stops it for a moment, so that lost work would be
+// worth a save every few steps; they are five minutes apart all the same, but where a
+// submission is short.
+func TestOftenest(t *testing.T) {
+	j := &job.Job{Model: small, Cluster: job.Cluster{Nodes: 64, GPUsPerNode: 8, PCIe: job.Link{Bandwidth: 64e9}, Storage: job.Storage{Bandwidth: 40e9},
+		Reliability: &job.Reliability{GPUHoursBetweenFailures: 20000, Restart: 600}},
+		Training: job.Training{Steps: 100000, Checkpoint: job.Checkpoint{Path: "/c", Async: true, SaveOptimizer: true}}}
+	for limit, want := range map[units.Seconds]units.Seconds{0: 300, 24 * 3600: 300, 900: 180} {
+		j.Slurm.Time = limit
+		if got := Checkpoints(j, 1); got.IntervalSeconds != want {
+			t.Errorf("a limit of %v s: every %v s, %s, want %v", limit, got.IntervalSeconds, got.Why, want)
+		}
+	}
+}
+
 // TestWindow: the last save of a submission has the time that it takes where the storage
 // is known, and saves do not take most of the rest.
 func TestWindow(t *testing.T) {
