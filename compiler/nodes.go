@@ -58,7 +58,7 @@ func withNodes(j *job.Job, nodes int) *job.Job {
 // fewer lists numbers of nodes a little below that divide the batch and spread the
 // experts, the largest first; none where the job's own number does.
 func fewer(j *job.Job) []int {
-	fine := func(nodes int) bool { return divides(j, nodes) && spreads(j, nodes) }
+	fine := func(nodes int) bool { return divides(j, nodes) && spreads(j, nodes) && j.Placed(nodes) }
 	var list []int
 	if now := j.Cluster.Nodes; !fine(now) {
 		for n := now - 1; float64(n) >= leastNodes*float64(now) && len(list) < mostFewer; n-- {
@@ -120,7 +120,11 @@ func fewerNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 // grows with them: it halves the job's own until that suffices and then halves the distance to
 // the smallest number that did not.
 func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
-	for n, most := j.Cluster.Nodes/2, j.Cluster.Nodes; n > 0; n, most = n/2, n {
+	half := func(nodes int) int { // in whole segments
+		unit := max(1, j.Slurm.Segment)
+		return nodes / unit / 2 * unit
+	}
+	for n, most := half(j.Cluster.Nodes), j.Cluster.Nodes; n > 0 && j.Placed(n); n, most = half(n), n {
 		best := fits(ctx, withNodes(j, n), t, false)
 		if best == nil {
 			continue
@@ -196,11 +200,14 @@ func nearer(a, b *search.Outcome) bool {
 	return a.Nearest[0].Nearer(&b.Nearest[0])
 }
 
-// dividing lists the numbers of nodes between two that divide the batch; all where
-// none does.
+// dividing lists the numbers of nodes between two that Slurm takes the job on and that divide
+// the batch; all of the former where none does.
 func dividing(j *job.Job, low, high int) []int {
 	var all, even []int
 	for n := low + 1; n < high; n++ {
+		if !j.Placed(n) {
+			continue
+		}
 		all = append(all, n)
 		if divides(j, n) {
 			even = append(even, n)

@@ -49,6 +49,31 @@ func TestAwkwardNodes(t *testing.T) {
 	}
 }
 
+// TestPlacedNodes: advice is of numbers of nodes that Slurm takes the job on: whole segments,
+// and no fewer than its list of nodes names.
+func TestPlacedNodes(t *testing.T) {
+	for _, c := range []struct {
+		nodes, batch int
+		slurm        job.Slurm
+		fewer, above []int
+	}{
+		{33, 1024, job.Slurm{}, []int{32}, []int{64}},
+		{33, 1024, job.Slurm{Segment: 11}, nil, []int{44, 55}}, // none of which divides the batch
+		{12, 1024, job.Slurm{Segment: 4}, nil, []int{16}},
+		{33, 1024, job.Slurm{NodeList: "n[1-33]"}, nil, []int{64}},
+		{33, 1024, job.Slurm{NodeList: "n[1-33]", SpareNodes: 1}, []int{32}, []int{64}},
+	} {
+		j := onNodes(c.nodes, c.batch)
+		j.Slurm = c.slurm
+		if got := fewer(j); !slices.Equal(got, c.fewer) {
+			t.Errorf("%d nodes, %+v: fewer are %v, want %v", c.nodes, c.slurm, got, c.fewer)
+		}
+		if got := dividing(j, c.nodes, 2*c.nodes); !slices.Equal(got, c.above) {
+			t.Errorf("%d nodes, %+v: %v above, want %v", c.nodes, c.slurm, got, c.above)
+		}
+	}
+}
+
 // TestNodesSetting: where a job says its own number of nodes, the cluster's decides
 // nothing but the most.
 func TestNodesSetting(t *testing.T) {

@@ -70,6 +70,13 @@ func (j *Job) Allocated(nodes int) int {
 	return nodes + segments*j.Slurm.SpareNodes
 }
 
+// Placed reports whether Slurm would take the job with a layout of so many nodes: they are
+// whole segments, and with those to spare no fewer than its list of nodes names.
+func (j *Job) Placed(nodes int) bool {
+	named, err := Hosts(j.Slurm.NodeList)
+	return (j.Slurm.Segment == 0 || nodes%j.Slurm.Segment == 0) && (err != nil || j.Allocated(nodes) >= named)
+}
+
 // AllocatedGPUs returns the GPUs of all these nodes, which GPU-hours and cost are
 // counted by.
 func (j *Job) AllocatedGPUs() int { return j.AllocatedNodes() * j.Cluster.GPUsPerNode }
