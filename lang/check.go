@@ -331,7 +331,7 @@ func (c *checker) nodeList() {
 		return
 	}
 	counts := c.job.NodeCounts
-	enough := c.sizes(func(allocated int) bool { return allocated >= named })
+	enough := c.sizes(func(nodes int) bool { return c.job.Allocated(nodes) >= named })
 	if len(counts) == 0 || len(enough) == len(counts) {
 		return
 	}
@@ -347,7 +347,7 @@ func (c *checker) spares() {
 	if s.SpareNodes == 0 || c.job.MostNodes == 0 {
 		return
 	}
-	enough := c.sizes(func(allocated int) bool { return allocated <= c.job.MostNodes })
+	enough := c.sizes(func(nodes int) bool { return c.job.Allocated(nodes) <= c.job.MostNodes })
 	at := c.at("slurm.spare_nodes")
 	switch {
 	case len(enough) == 0:
@@ -361,14 +361,30 @@ func (c *checker) spares() {
 	}
 }
 
-// sizes lists those sizes of the run of which a condition on the nodes that sbatch is
-// asked for holds, the smallest first.
-func (c *checker) sizes(holds func(allocated int) bool) []int {
+// segments leaves out those of several sizes that are no whole segments. What backends say of a
+// single one is said there.
+func (c *checker) segments() {
+	segment, counts := c.job.Slurm.Segment, c.job.NodeCounts
+	if segment == 0 || len(counts) == 0 {
+		return
+	}
+	at := c.at("slurm.segment")
+	switch whole := c.sizes(func(nodes int) bool { return nodes%segment == 0 }); {
+	case len(whole) == 0:
+		c.fail(InconsistentCluster, at, "Slurm places a job in whole segments, and no size of the run that is allowed here is a multiple of %d.", segment)
+	case len(whole) < len(counts):
+		c.diags.Warn(SizesUncut, at, summaries[SizesUncut], fmt.Sprintf("Slurm places a job in whole segments: sizes that are no multiple of %d, which are allowed here, are left out.", segment))
+		c.leave(whole)
+	}
+}
+
+// sizes lists those sizes of the run of which a condition holds, the smallest first.
+func (c *checker) sizes(holds func(nodes int) bool) []int {
 	counts := c.job.NodeCounts
 	if len(counts) == 0 {
 		counts = []int{c.job.Cluster.Nodes}
 	}
-	return slices.DeleteFunc(slices.Clone(counts), func(nodes int) bool { return !holds(c.job.Allocated(nodes)) })
+	return slices.DeleteFunc(slices.Clone(counts), func(nodes int) bool { return !holds(nodes) })
 }
 
 // leave settles which sizes of the run are left.
@@ -388,6 +404,7 @@ func (c *checker) slurm() {
 		c.fail(InconsistentCluster, c.at("slurm.spare_nodes"), "Spare nodes are counted for each segment: %s and %d to spare do not lie in one NVLink domain of %s, which is %s.",
 			units.Count(s.Segment, "node"), s.SpareNodes, units.Count(k.NVLink.Domain, "GPU"), units.Count(k.NVLink.Domain/k.GPUsPerNode, "node"))
 	}
+	c.segments()
 	c.nodeList()
 	c.spares()
 	if s.CheckSpeed.Or(false) && s.SpareNodes == 0 && !c.unsure {

@@ -113,6 +113,8 @@ const (
 	// SizesBelow is a warning: sizes of the run that are smaller than its list of nodes
 	// are left out.
 	SizesBelow diag.ID = "sizes-below"
+	// SizesUncut is a warning: sizes of the run that are no whole segments are left out.
+	SizesUncut diag.ID = "sizes-uncut"
 	// UntrainedValue is a warning: a run starts from scratch with a number that
 	// no recipe is known to train with.
 	UntrainedValue diag.ID = "untrained-value"
@@ -181,6 +183,7 @@ var summaries = map[diag.ID]string{
 	UnreadData:           "Data that are not read",
 	SizesBeyond:          "Sizes beyond the cluster",
 	SizesBelow:           "Sizes below the list of nodes",
+	SizesUncut:           "Sizes of no whole segments",
 	UntrainedValue:       "Value that no recipe trains with",
 	MissingModule:        "Module that was not fetched",
 	OutsideModule:        "Path out of a module",

@@ -216,7 +216,7 @@ model "hybrid" {
 job "one" {
   model   = model.dense
   cluster = cluster.c
-  nodes   = { min = 1, max = 4, step = 1 }
+  nodes   = { min = 2, max = 4, step = 2 }
 
   training {
     global_batch_size = 64

@@ -98,6 +98,56 @@ job "m" {
   }
 }
 
+job "n" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  nodes   = [1, 2, 4]
+
+  training {
+    global_batch_size = 64
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 3e-4
+    }
+    schedule "cosine" {}
+    data {
+      mock = true
+    }
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+  slurm {
+    segment = 2 # WARNING: sizes-uncut at 2: Slurm places a job in whole segments: sizes that are no multiple of 2, which are allowed here, are left out.
+  }
+}
+
+job "o" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  nodes   = [1, 2, 4]
+
+  training {
+    global_batch_size = 64
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 3e-4
+    }
+    schedule "cosine" {}
+    data {
+      mock = true
+    }
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+  slurm {
+    segment = 3 # ERROR: inconsistent-cluster at 3: Slurm places a job in whole segments, and no size of the run that is allowed here is a multiple of 3.
+  }
+}
+
 cluster "c" {
   base  = catalog.cluster.dgx_h100
   nodes = 4
