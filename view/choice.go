@@ -51,12 +51,18 @@ func told(among []plan.Contender) []int {
 	return places
 }
 
-func gpuHours(r [2]float64) string { return signed(r[0]) + " to " + signed(r[1]) + " GPU-hours" }
+func gpuHours(r [2]float64) string {
+	low, high := signed(r[0]), signed(r[1])
+	if low == "0" && high == "0" {
+		return "less than 0.01 GPU-hours"
+	}
+	return low + " to " + high + " GPU-hours"
+}
 
 // signed writes GPU-hours more or less.
 func signed(h float64) string {
-	if h < 0 {
-		return GPUHours(h)
+	if text := GPUHours(h); h < 0 || text == "0" {
+		return text
 	}
 	return "+" + GPUHours(h)
 }
