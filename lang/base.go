@@ -28,7 +28,57 @@ func (l *loader) based(b *block) *block {
 		b.broken, b.partial = true, true
 		return b
 	}
-	return merge(left(n.tree.adopt(base.source.Range), b), b, replacing)
+	under := left(n.tree.adopt(base.source.Range), b)
+	return inNodes(under, merge(under, b, replacing))
+}
+
+// inNodes counts anew what a cluster has from its base and what other nodes have another number
+// of, unless the cluster says its own: NVLink that lies inside of the base's nodes lies inside of
+// those with fewer GPUs, of which a single one has none; and a pod is of as many nodes as before.
+func inNodes(base, merged *block) *block {
+	gpus := merged.args["gpus_per_node"]
+	if base.spec.Name != "cluster" || gpus == base.args["gpus_per_node"] {
+		return merged
+	}
+	was, n := base.count("gpus_per_node"), merged.count("gpus_per_node")
+	if was == 0 || n == 0 {
+		return merged
+	}
+	if domain := kept(base, merged, "nvlink", "domain"); domain <= was && n < domain {
+		if n == 1 {
+			merged = merged.drop([]string{"nvlink"})
+		} else {
+			merged = merged.counting("nvlink", "domain", n, gpus.source)
+		}
+	}
+	if pod := kept(base, merged, "network", "gpus_per_pod"); pod > 0 && pod%was == 0 {
+		merged = merged.counting("network", "gpus_per_pod", pod/was*n, gpus.source)
+	}
+	return merged
+}
+
+// kept is a count in a nested block that is the base's own; 0 where there is none.
+func kept(base, merged *block, name, argument string) int {
+	under, over := base.find(name), merged.find(name)
+	if under == nil || over == nil || under.args[argument] != over.args[argument] {
+		return 0
+	}
+	return under.count(argument)
+}
+
+// counting returns the block with another count in a nested one.
+func (b *block) counting(name, of string, n int, from job.Source) *block {
+	counted := *b
+	counted.blocks = slices.Clone(b.blocks)
+	for i, c := range counted.blocks {
+		if c.spec.Name == name {
+			inner := *c
+			inner.args = maps.Clone(c.args)
+			inner.args[of] = &argument{value: cty.NumberIntVal(int64(n)), parsed: int64(n), source: from}
+			counted.blocks[i] = &inner
+		}
+	}
+	return &counted
 }
 
 // left is what a block leaves of its base.

@@ -264,6 +264,38 @@ variable "big" {
 	}
 }
 
+// TestPartOfNodes: NVLink inside of a base's nodes lies inside of those with fewer GPUs, too;
+// that of a rack, and what a cluster says itself, stays. A pod keeps its nodes.
+func TestPartOfNodes(t *testing.T) {
+	for _, c := range []struct {
+		base, own, override string
+		gpus, domain, pod   int
+	}{
+		{"catalog.cluster.dgx_h100", "", "", 8, 8, 256},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 6", "", 6, 6, 192},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 1", "", 1, 0, 32},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 16", "", 16, 8, 512},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 2\nnvlink {\ndomain = 4\n}", "", 2, 4, 64},
+		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 2", "", 2, 72, 288},
+		{"cluster.half", "nvlink {\nlatency = \"1us\"\n}", "", 4, 4, 128},
+		{"cluster.half", "gpus_per_node = 2", "", 2, 2, 64},
+		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4", 4, 4, 128},
+		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4; cluster.nvlink.domain=8", 4, 8, 128},
+		{"catalog.cluster.dgx_h100", "", "cluster.nvlink.domain=8; cluster.gpus_per_node=4", 4, 8, 128},
+	} {
+		src := strings.Replace(minimal("cluster \"half\" {\nbase = catalog.cluster.dgx_h100\ngpus_per_node = 4\n}\ncluster \"c\" {\nbase = "+c.base+"\nnodes = 2\n"+c.own+"\n}\n", "", "steps = 1"),
+			"catalog.cluster.single_gpu", "cluster.c", 1)
+		o := Options{}
+		if c.override != "" {
+			o.Overrides = ParseOverrides("--compare", c.override)
+		}
+		k := mustLoad(t, files("job.hcl", src), "job.hcl", o)[0].Cluster
+		if got, want := [3]int{k.GPUsPerNode, k.NVLink.Domain, k.Network.GPUsPerPod}, [3]int{c.gpus, c.domain, c.pod}; got != want {
+			t.Errorf("%s, %q, %q: node, domain and pod have %v GPUs, want %v", c.base, c.own, c.override, got, want)
+		}
+	}
+}
+
 func TestWithout(t *testing.T) {
 	src := minimal("model \"m\" {\n  base            = catalog.model.debug_moe\n  without         = [\"moe\", \"ffn_hidden_size\"]\n  ffn_hidden_size = 512\n}\n", "", "steps = 1")
 	j := mustLoad(t, files("job.hcl", strings.Replace(src, "catalog.model.debug\n", "model.m\n", 1)), "job.hcl", Options{})[0]

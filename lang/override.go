@@ -46,6 +46,10 @@ type pathStep struct {
 // rest. What belongs to another part is left alone.
 func (l *loader) override(parts map[string]**block) {
 	var set []string
+	var written *block // the cluster as the files say it
+	if part := parts["cluster"]; part != nil {
+		written = *part
+	}
 	for i := range l.options.Overrides {
 		o := &l.options.Overrides[i]
 		s := &setting{loader: l, file: o.From + " " + o.Text}
@@ -70,6 +74,9 @@ func (l *loader) override(parts map[string]**block) {
 		}
 		if part := parts[root]; part != nil && *part != nil {
 			*part = s.set(*part, s.names)
+			if path == "cluster.gpus_per_node" {
+				*part = inNodes(written, *part)
+			}
 		}
 	}
 }

@@ -1,7 +1,7 @@
 cluster "a" {
   base          = catalog.cluster.dgx_h100
   nodes         = 4
-  gpus_per_node = 6 # ERROR: inconsistent-cluster at 6: NVLink domains of 8 GPUs and nodes of 6 do not fit: one must be a multiple of the other.
+  gpus_per_node = 12 # ERROR: inconsistent-cluster at 12: NVLink domains of 8 GPUs and nodes of 12 do not fit: one must be a multiple of the other.
 
   network {
     oversubscription = 2 # ERROR: inconsistent-cluster at 2: An oversubscription of 2 needs gpus_per_pod, the number of GPUs that it begins beyond.

@@ -24,7 +24,11 @@ model "layers" {
 cluster "c" {
   base          = catalog.cluster.dgx_h100
   nodes         = 2
-  gpus_per_node = 3 # ERROR: inconsistent-cluster at 3: NVLink domains of 8 GPUs and nodes of 3 do not fit: one must be a multiple of the other. # ERROR: inconsistent-cluster at 3: Pods of 256 GPUs cannot be made of nodes of 3.
+  gpus_per_node = 12 # ERROR: inconsistent-cluster at 12: NVLink domains of 8 GPUs and nodes of 12 do not fit: one must be a multiple of the other.
+
+  network {
+    gpus_per_pod = 256 # ERROR: inconsistent-cluster at 256: Pods of 256 GPUs cannot be made of nodes of 12.
+  }
 }
 
 locals {
