@@ -34,7 +34,8 @@ func (l *loader) based(b *block) *block {
 
 // inNodes counts anew what a cluster has from its base and what other nodes have another number
 // of, unless the cluster says its own: NVLink that lies inside of the base's nodes lies inside of
-// those with fewer GPUs, of which a single one has none; and a pod is of as many nodes as before.
+// those with fewer GPUs, of which a single one has none; fewer GPUs use the adapters beside them;
+// and a pod is of as many nodes as before.
 func inNodes(base, merged *block) *block {
 	gpus := merged.args["gpus_per_node"]
 	if base.spec.Name != "cluster" || gpus == base.args["gpus_per_node"] {
@@ -53,6 +54,13 @@ func inNodes(base, merged *block) *block {
 	}
 	if pod := kept(base, merged, "network", "gpus_per_pod"); pod > 0 && pod%was == 0 {
 		merged = merged.counting("network", "gpus_per_pod", pod/was*n, gpus.source)
+	}
+	if adapters := kept(base, merged, "network", "nics_per_node"); adapters > 0 && n < was {
+		fewer := (adapters*n + was - 1) / was
+		if kept(base, merged, "network", "rails") > fewer {
+			merged = merged.counting("network", "rails", fewer, gpus.source)
+		}
+		merged = merged.counting("network", "nics_per_node", fewer, gpus.source)
 	}
 	return merged
 }

@@ -265,23 +265,25 @@ variable "big" {
 }
 
 // TestPartOfNodes: NVLink inside of a base's nodes lies inside of those with fewer GPUs, too;
-// that of a rack, and what a cluster says itself, stays. A pod keeps its nodes.
+// that of a rack, and what a cluster says itself, stays. A pod keeps its nodes, a GPU its
+// adapters.
 func TestPartOfNodes(t *testing.T) {
 	for _, c := range []struct {
 		base, own, override string
-		gpus, domain, pod   int
+		gpus, domain        int
+		pod, adapters       int
 	}{
-		{"catalog.cluster.dgx_h100", "", "", 8, 8, 256},
-		{"catalog.cluster.dgx_h100", "gpus_per_node = 6", "", 6, 6, 192},
-		{"catalog.cluster.dgx_h100", "gpus_per_node = 1", "", 1, 0, 32},
-		{"catalog.cluster.dgx_h100", "gpus_per_node = 16", "", 16, 8, 512},
-		{"catalog.cluster.dgx_h100", "gpus_per_node = 2\nnvlink {\ndomain = 4\n}", "", 2, 4, 64},
-		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 2", "", 2, 72, 288},
-		{"cluster.half", "nvlink {\nlatency = \"1us\"\n}", "", 4, 4, 128},
-		{"cluster.half", "gpus_per_node = 2", "", 2, 2, 64},
-		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4", 4, 4, 128},
-		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4; cluster.nvlink.domain=8", 4, 8, 128},
-		{"catalog.cluster.dgx_h100", "", "cluster.nvlink.domain=8; cluster.gpus_per_node=4", 4, 8, 128},
+		{"catalog.cluster.dgx_h100", "", "", 8, 8, 256, 8},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 6", "", 6, 6, 192, 6},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 1", "", 1, 0, 32, 1},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 16", "", 16, 8, 512, 8},
+		{"catalog.cluster.dgx_h100", "gpus_per_node = 2\nnvlink {\ndomain = 4\n}", "", 2, 4, 64, 2},
+		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 2", "", 2, 72, 288, 2},
+		{"cluster.half", "nvlink {\nlatency = \"1us\"\n}", "", 4, 4, 128, 4},
+		{"cluster.half", "gpus_per_node = 2", "", 2, 2, 64, 2},
+		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4", 4, 4, 128, 4},
+		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4; cluster.nvlink.domain=8", 4, 8, 128, 4},
+		{"catalog.cluster.dgx_h100", "", "cluster.nvlink.domain=8; cluster.gpus_per_node=4", 4, 8, 128, 4},
 	} {
 		src := strings.Replace(minimal("cluster \"half\" {\nbase = catalog.cluster.dgx_h100\ngpus_per_node = 4\n}\ncluster \"c\" {\nbase = "+c.base+"\nnodes = 2\n"+c.own+"\n}\n", "", "steps = 1"),
 			"catalog.cluster.single_gpu", "cluster.c", 1)
@@ -290,8 +292,8 @@ func TestPartOfNodes(t *testing.T) {
 			o.Overrides = ParseOverrides("--compare", c.override)
 		}
 		k := mustLoad(t, files("job.hcl", src), "job.hcl", o)[0].Cluster
-		if got, want := [3]int{k.GPUsPerNode, k.NVLink.Domain, k.Network.GPUsPerPod}, [3]int{c.gpus, c.domain, c.pod}; got != want {
-			t.Errorf("%s, %q, %q: node, domain and pod have %v GPUs, want %v", c.base, c.own, c.override, got, want)
+		if got, want := [5]int{k.GPUsPerNode, k.NVLink.Domain, k.Network.GPUsPerPod, k.Network.NICsPerNode, k.Network.Rails}, [5]int{c.gpus, c.domain, c.pod, c.adapters, c.adapters}; got != want {
+			t.Errorf("%s, %q, %q: GPUs of node, domain and pod, adapters and rails: %v, want %v", c.base, c.own, c.override, got, want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ var clusterBlock = Block{
 		},
 		{
 			Name: "network",
-			Doc:  "What connects the nodes.",
+			Doc:  "What connects the nodes. Fewer GPUs in a node than a base has use the adapters beside them.",
 			Arguments: []Argument{
 				{Name: "kind", Type: String, Required: true, Enum: []string{"infiniband", "roce", "efa", "slingshot"}, Doc: "The fabric."},
 				{Name: "nics_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "Network adapters of a node that the job uses."},
