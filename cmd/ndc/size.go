@@ -115,7 +115,9 @@ func sizes(j *job.Job, asked bool) []*plan.Plan {
 		counts = []int{j.Cluster.Nodes}
 	}
 	for n := counts[0] / 2; j.NodeCounts == nil && !asked && n > 0; n /= 2 {
-		counts = append([]int{n}, counts...)
+		if j.Placed(n) {
+			counts = append([]int{n}, counts...)
+		}
 	}
 	var jobs []*job.Job
 	var plans []*plan.Plan
