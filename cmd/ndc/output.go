@@ -163,5 +163,12 @@ func describe(r *output.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// shownPath is a folder of the output folder as a user writes it.
-func shownPath(out, path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
+// shownPath is a folder of the output folder as a user writes it to a command, none of
+// which takes it for an option.
+func shownPath(out, path string) string {
+	shown := filepath.Join(out, filepath.FromSlash(path))
+	if strings.HasPrefix(shown, "-") {
+		return "." + string(filepath.Separator) + shown
+	}
+	return shown
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func (r *report) files(c *compiled) string {
 	if !c.plan.Feasible {
 		return line("Skipped", "the backend has required = false, and the others are built without it") + text
 	}
-	script := filepath.Join(shownPath(r.out, c.folder()), c.job.Name+".sbatch")
+	script := shownPath(r.out, path.Join(c.folder(), c.job.Name+".sbatch"))
 	return text + line("Submit", "sbatch "+render.Quote(script))
 }
 
