@@ -226,7 +226,7 @@ func shard(r *reading, k key, _ *rule) outcome {
 func schedule(r *reading, k key, _ *rule) outcome {
 	name, ok := torchtitan.Schedule(r.version, k.Text())
 	if order := r.given["parallelism.pipeline_parallel_schedule_csv"]; !ok || order.Text() != "" {
-		return unknown("no schedule that ndc has")
+		return unknown("no schedule that ndc has for " + r.version)
 	}
 	if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
 		r.d.Set("constraints.layout.pipeline_schedule", name, r.at(k))
