@@ -17,7 +17,7 @@ func (e *evaluator) set(words []text) {
 		on := strings.HasPrefix(s, "-")
 		switch {
 		case s == "--":
-			e.state.positional, e.state.given = words[i+1:], true
+			e.state.called(words[i+1:])
 			return
 		case len(s) < 2 || !on && s[0] != '+':
 			return

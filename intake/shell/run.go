@@ -388,7 +388,8 @@ func (t text) firstLine() int32 {
 
 func (e *evaluator) invoke(f *function, arguments []text) {
 	positional, given, file, origin := e.state.positional, e.state.given, e.file, e.origin
-	e.state.positional, e.state.given, e.file, e.origin = arguments, true, f.file, f.origin
+	e.state.called(arguments)
+	e.file, e.origin = f.file, f.origin
 	e.depth++
 	e.returning(f.body, func() { e.stmt(f.body) })
 	e.depth--
@@ -497,7 +498,7 @@ func (e *evaluator) start(words []text) (started bool) {
 				e.state.variables[name] = v
 			}
 		}
-		e.state.given, e.state.positional = true, words[i+1:]
+		e.state.called(words[i+1:])
 		asked, _, _ := directives(src, p)
 		for _, s := range submits(words[:i], name) {
 			if !s.Open {

@@ -89,6 +89,7 @@ func TestRead(t *testing.T) {
 		{"glob with quotes", "A=llama-70b; [[ $A == *\"70b\"* ]] && B=8; [[ $A == 'llama'-* ]] && C=1; [[ $A == \"llama*\" || $A != llama\\* ]] && D=2; run ${B:-1} ${C:-0} $D", "run 8 1 2"},
 		{"case of a glob with quotes", "A=7b-x; case $A in \"7b*\") N=1;; \"*\") N=2;; \"7b\"*) N=32;; esac; run $N", "run 32"},
 		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 2\nrun 2"},
+		{"quotes of a call", "g() { run $#; }; f() { g $1; g \"$1\"; g $@; }; f \"a b\" c; set -- \"d e\"; g $1; g \"$@\"", "run 2\nrun 1\nrun 3\nrun 2\nrun 1"},
 		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
 		{"quotes of what only a run knows, in quotes", "H=$(head -1 f | awk '{print $1}'); C=\"bash -c 'cd /x && run --h $H --a 1'\"; eval $C", "cd /x\nrun --h <$(head -1 f | awk \"{print $1}\")> --a 1\nbash -c cd /x && run --h $(head -1 f | awk \"{print $1}\") --a 1"},
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},

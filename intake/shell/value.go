@@ -165,6 +165,15 @@ func newState() *state {
 	return &state{variables: map[string]variable{}, functions: map[string]*function{}}
 }
 
+// called sets what a script or a function is called with: as of a variable's value, quotes end
+// with the call.
+func (s *state) called(words []text) {
+	s.given, s.positional = true, make([]text, len(words))
+	for i, w := range words {
+		s.positional[i] = unquoted(w)
+	}
+}
+
 func (s *state) clone() *state {
 	return &state{variables: maps.Clone(s.variables), functions: maps.Clone(s.functions), positional: s.positional, given: s.given, allExported: s.allExported}
 }
