@@ -52,11 +52,10 @@ func told(among []plan.Contender) []int {
 }
 
 func gpuHours(r [2]float64) string {
-	low, high := signed(r[0]), signed(r[1])
-	if low == "0" && high == "0" {
+	if max(math.Abs(r[0]), math.Abs(r[1])) < 0.01 {
 		return "less than 0.01 GPU-hours"
 	}
-	return low + " to " + high + " GPU-hours"
+	return signed(r[0]) + " to " + signed(r[1]) + " GPU-hours"
 }
 
 // signed writes GPU-hours more or less.

@@ -181,9 +181,10 @@ func TestMeasured(t *testing.T) {
 // nothing, as that.
 func TestGPUHoursRange(t *testing.T) {
 	for want, r := range map[string][2]float64{
-		"-27.2 to +25.9 GPU-hours": {-27.2, 25.9},
-		"0 to +0.25 GPU-hours":     {-0.001, 0.25},
-		"less than 0.01 GPU-hours": {-0.002, 0.003},
+		"-27.2 to +25.9 GPU-hours":  {-27.2, 25.9},
+		"-27.2 to 0 GPU-hours":      {-27.2, 0},
+		"-0.001 to +0.25 GPU-hours": {-0.001, 0.25},
+		"less than 0.01 GPU-hours":  {-0.002, 0.003},
 	} {
 		if got := gpuHours(r); got != want {
 			t.Errorf("%v: %q, want %q", r, got, want)
