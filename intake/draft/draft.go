@@ -253,8 +253,9 @@ func (d *Draft) Find(f Finding) {
 	d.Findings = append(d.Findings, f)
 }
 
-// words make the name of an option or key one of a variable.
-var words = strings.NewReplacer("-", "_", ".", "_")
+// words make the name of an option or key one of a variable. Keys of attention are not
+// those of doors.
+var words = strings.NewReplacer("-", "_", ".", "_", "key-value", "kv", "key_value", "kv", "query-key", "qk", "query_key", "qk")
 
 // IsSecret reports whether a setting, by its name, is what the language would take
 // for a secret in a variable, and no name of a field.

@@ -140,8 +140,9 @@ func TestFormerStages(t *testing.T) {
 // TestFieldNames: the name of a field of the data is no secret, whatever key it is called;
 // a key is.
 func TestFieldNames(t *testing.T) {
-	d := launched(t, "train.py --num-layers 8 --input-key prompt --label-key reward_model --multimodal-keys images --wandb-key 0123abc --api-key qwerty --other-key qwertyuiopasdfghjklzxcvb --auth-token abc --my-password letmein")
-	want := map[string]string{"--input-key": "prompt", "--label-key": "reward_model", "--multimodal-keys": "images", "--wandb-key": "(hidden)", "--api-key": "(hidden)", "--other-key": "(hidden)", "--auth-token": "(hidden)", "--my-password": "(hidden)"}
+	d := launched(t, "train.py --num-layers 8 --input-key prompt --label-key reward_model --multimodal-keys images --wandb-key 0123abc --api-key qwerty --other-key qwertyuiopasdfghjklzxcvb --auth-token abc --my-password letmein --num-key-value-heads=$(jq .num_key_value_heads config.json) --query-key-scale 0x2a")
+	want := map[string]string{"--input-key": "prompt", "--label-key": "reward_model", "--multimodal-keys": "images", "--wandb-key": "(hidden)", "--api-key": "(hidden)", "--other-key": "(hidden)", "--auth-token": "(hidden)", "--my-password": "(hidden)",
+		"--num-key-value-heads": "$(jq .num_key_value_heads config.json)", "--query-key-scale": "0x2a"}
 	for _, f := range d.Findings {
 		if value, asked := want[f.Name]; asked && f.Value != value {
 			t.Errorf("%s is shown as %s, want %s", f.Name, f.Value, value)
