@@ -45,12 +45,14 @@ func inNodes(base, merged *block) *block {
 	if was == 0 || n == 0 {
 		return merged
 	}
-	if domain := kept(base, merged, "nvlink", "domain"); domain <= was && n < domain {
-		if n == 1 {
-			merged = merged.drop([]string{"nvlink"})
-		} else {
-			merged = merged.counting("nvlink", "domain", n, gpus.source)
-		}
+	switch domain := kept(base, merged, "nvlink", "domain"); {
+	case domain > was && n < was && domain%was == 0: // a rack's nodes, with fewer GPUs each
+		merged = merged.counting("nvlink", "domain", domain/was*n, gpus.source)
+	case domain > was || domain <= n:
+	case n == 1:
+		merged = merged.drop([]string{"nvlink"})
+	default:
+		merged = merged.counting("nvlink", "domain", n, gpus.source)
 	}
 	if pod := kept(base, merged, "network", "gpus_per_pod"); pod > 0 && pod%was == 0 {
 		merged = merged.counting("network", "gpus_per_pod", pod/was*n, gpus.source)

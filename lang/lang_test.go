@@ -265,7 +265,7 @@ variable "big" {
 }
 
 // TestPartOfNodes: NVLink inside of a base's nodes lies inside of those with fewer GPUs, too;
-// that of a rack, and what a cluster says itself, stays. A pod keeps its nodes, a GPU its
+// what a cluster says itself stays. A rack's NVLink and a pod keep their nodes, a GPU its
 // adapters.
 func TestPartOfNodes(t *testing.T) {
 	for _, c := range []struct {
@@ -278,7 +278,9 @@ func TestPartOfNodes(t *testing.T) {
 		{"catalog.cluster.dgx_h100", "gpus_per_node = 1", "", 1, 0, 32, 1},
 		{"catalog.cluster.dgx_h100", "gpus_per_node = 16", "", 16, 8, 512, 8},
 		{"catalog.cluster.dgx_h100", "gpus_per_node = 2\nnvlink {\ndomain = 4\n}", "", 2, 4, 64, 2},
-		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 2", "", 2, 72, 288, 2},
+		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 2", "", 2, 36, 288, 2},
+		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 1", "", 1, 18, 144, 1},
+		{"catalog.cluster.gb200_nvl72", "gpus_per_node = 2\nnvlink {\ndomain = 72\n}", "", 2, 72, 288, 2},
 		{"cluster.half", "nvlink {\nlatency = \"1us\"\n}", "", 4, 4, 128, 4},
 		{"cluster.half", "gpus_per_node = 2", "", 2, 2, 64, 2},
 		{"catalog.cluster.dgx_h100", "", "cluster.gpus_per_node=4", 4, 4, 128, 4},

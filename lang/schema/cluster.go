@@ -27,7 +27,7 @@ var clusterBlock = Block{
 	Blocks: []Block{
 		{
 			Name: "nvlink",
-			Doc:  "The fast links among neighbouring GPUs. Without the block there are none. Those inside of a base's nodes lie inside of nodes with fewer GPUs, too.",
+			Doc:  "The fast links among neighbouring GPUs. Without the block there are none. Those inside of a base's nodes lie inside of nodes with fewer GPUs, too, and those of a rack join as many nodes.",
 			Arguments: []Argument{
 				{Name: "domain", Type: Count, Required: true, Limits: Limits{Min: 2}, Doc: "GPUs that reach each other over NVLink: the GPUs of a node, or of a rack (72 on NVL72)."},
 				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Per GPU, one direction."},
