@@ -58,7 +58,8 @@ func withNodes(j *job.Job, nodes int) *job.Job {
 // fewer lists numbers of nodes a little below that divide the batch and spread the
 // experts, the largest first; none where the job's own number does.
 func fewer(j *job.Job) []int {
-	fine := func(nodes int) bool { return divides(j, nodes) && spreads(j, nodes) && j.Placed(nodes) }
+	placed := j.Placement()
+	fine := func(nodes int) bool { return divides(j, nodes) && spreads(j, nodes) && placed(nodes) }
 	var list []int
 	if now := j.Cluster.Nodes; !fine(now) {
 		for n := now - 1; float64(n) >= leastNodes*float64(now) && len(list) < mostFewer; n-- {
@@ -124,7 +125,8 @@ func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 		unit := max(1, j.Slurm.Segment)
 		return nodes / unit / 2 * unit
 	}
-	for n, most := half(j.Cluster.Nodes), j.Cluster.Nodes; n > 0 && j.Placed(n); n, most = half(n), n {
+	placed := j.Placement()
+	for n, most := half(j.Cluster.Nodes), j.Cluster.Nodes; n > 0 && placed(n); n, most = half(n), n {
 		best := fits(ctx, withNodes(j, n), t, false)
 		if best == nil {
 			continue
@@ -204,8 +206,9 @@ func nearer(a, b *search.Outcome) bool {
 // the batch; all of the former where none does.
 func dividing(j *job.Job, low, high int) []int {
 	var all, even []int
+	placed := j.Placement()
 	for n := low + 1; n < high; n++ {
-		if !j.Placed(n) {
+		if !placed(n) {
 			continue
 		}
 		all = append(all, n)

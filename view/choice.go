@@ -60,10 +60,11 @@ func gpuHours(r [2]float64) string {
 
 // signed writes GPU-hours more or less.
 func signed(h float64) string {
-	if text := GPUHours(h); h < 0 || text == "0" {
+	text := GPUHours(h)
+	if h < 0 || text == "0" {
 		return text
 	}
-	return "+" + GPUHours(h)
+	return "+" + text
 }
 
 func shares(r [2]float64) string { return fmt.Sprintf("%+.1f %% to %+.1f %%", 100*r[0], 100*r[1]) }

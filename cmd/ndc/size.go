@@ -114,8 +114,9 @@ func sizes(j *job.Job, asked bool) []*plan.Plan {
 	if counts == nil {
 		counts = []int{j.Cluster.Nodes}
 	}
+	placed := j.Placement()
 	for n := counts[0] / 2; j.NodeCounts == nil && !asked && n > 0; n /= 2 {
-		if j.Placed(n) {
+		if placed(n) {
 			counts = append([]int{n}, counts...)
 		}
 	}

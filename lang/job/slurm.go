@@ -70,11 +70,14 @@ func (j *Job) Allocated(nodes int) int {
 	return nodes + segments*j.Slurm.SpareNodes
 }
 
-// Placed reports whether Slurm would take the job with a layout of so many nodes: they are
-// whole segments, and with those to spare no fewer than its list of nodes names.
-func (j *Job) Placed(nodes int) bool {
+// Placement returns what reports whether Slurm would take the job with a layout of so many
+// nodes: they are whole segments, and with those to spare no fewer than its list of nodes
+// names, which are counted once.
+func (j *Job) Placement() func(nodes int) bool {
 	named, err := Hosts(j.Slurm.NodeList)
-	return (j.Slurm.Segment == 0 || nodes%j.Slurm.Segment == 0) && (err != nil || j.Allocated(nodes) >= named)
+	return func(nodes int) bool {
+		return (j.Slurm.Segment == 0 || nodes%j.Slurm.Segment == 0) && (err != nil || j.Allocated(nodes) >= named)
+	}
 }
 
 // AllocatedGPUs returns the GPUs of all these nodes, which GPU-hours and cost are
