@@ -365,7 +365,7 @@ func (c *checker) spares() {
 // single one is said there.
 func (c *checker) segments() {
 	segment, counts := c.job.Slurm.Segment, c.job.NodeCounts
-	if segment == 0 || len(counts) == 0 {
+	if segment == 0 || len(counts) == 0 || segment > counts[len(counts)-1] { // which is told of
 		return
 	}
 	at := c.at("slurm.segment")

@@ -124,27 +124,18 @@ job "n" {
 }
 
 job "o" {
-  model   = catalog.model.llama3_8b
-  cluster = cluster.c
-  nodes   = [1, 2, 4]
+  base = job.n
 
-  training {
-    global_batch_size = 64
-    steps             = 100
-
-    optimizer "adamw" {
-      learning_rate = 3e-4
-    }
-    schedule "cosine" {}
-    data {
-      mock = true
-    }
-  }
-  backend "torchtitan" {
-    version = "0.3.0"
-  }
   slurm {
     segment = 3 # ERROR: inconsistent-cluster at 3: Slurm places a job in whole segments, and no size of the run that is allowed here is a multiple of 3.
+  }
+}
+
+job "p" {
+  base = job.n
+
+  slurm {
+    segment = 5 # ERROR: inconsistent-cluster at 5: Segments of 5 nodes are larger than the job's 4 nodes.
   }
 }
 
