@@ -296,6 +296,7 @@ var probes = []probe{
 	{feature: "training.checkpoint.save_optimizer=false", edit: func(j *job.Job) { j.Training.Checkpoint.SaveOptimizer = false }},
 	{feature: "training.checkpoint.async", edit: func(j *job.Job) { j.Training.Checkpoint.Async = true }},
 	{feature: "training.checkpoint.keep_last", edit: func(j *job.Job) { j.Training.Checkpoint.KeepLast = 3 }},
+	{feature: "training.checkpoint.keep_last=1", edit: func(j *job.Job) { j.Training.Checkpoint.KeepLast = 1 }},
 	{feature: "training.timeout.first_step", edit: func(j *job.Job) { j.Training.Timeout.FirstStep = 3600 }},
 	{feature: "training.logging.timers", edit: func(j *job.Job) { j.Training.Logging.Timers = true }},
 	{feature: "training.logging.memory", edit: func(j *job.Job) { j.Training.Logging.Memory = true }},

@@ -36,9 +36,9 @@ func checkStart(v *version, j *job.Job, diags *diag.List) {
 
 func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 	c := &j.Training.Checkpoint
-	if c.KeepLast > 0 {
+	if c.KeepLast > 1 {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
-			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside. "+capability.Offers("training.checkpoint.keep_last"))
+			"Megatron-LM keeps all checkpoints, or the newest and, with extra_args = [\"--save-retain-interval\", \"N\"], those of every N steps. Leave keep_last out, or set keep_last = 1. "+capability.Offers("training.checkpoint.keep_last"))
 	}
 	again := j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 || j.Slurm.Requeue.Value
 	sgd := j.Training.Optimizer.Kind == "sgd" // init_state_fn is None of it, and called to load (core/optimizer/__init__.py and optimizer.py)
@@ -174,6 +174,9 @@ func (a *arguments) checkpoints() {
 	from := a.from("training.checkpoint")
 	a.path(from+".path", "--save", c.Path)
 	a.integer(a.saveInterval(), "--save-interval", a.p.Run.Checkpoints.IntervalSteps)
+	if c.KeepLast == 1 {
+		a.integer(from+".keep_last: other checkpoints than the newest are kept from a step on that is none of the run", opRetain, beyond(a.p.Run.Checkpoints.IntervalSteps, a.j.Training.Steps))
+	}
 	format := "torch_dist"
 	if a.p.Execution.FullySharded {
 		format = "fsdp_dtensor"
@@ -190,6 +193,9 @@ func (a *arguments) checkpoints() {
 		a.asyncSave(from + ".async")
 	}
 }
+
+// beyond is the first multiple of an interval that no step of a run but its last is.
+func beyond(interval, steps int) int { return (steps + interval - 1) / interval * interval }
 
 // prolonged lets a run go on to another end than that of the schedule which its
 // checkpoint was saved with. Before core_v0.19.0 the rates would be the checkpoint's

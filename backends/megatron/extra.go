@@ -4,15 +4,20 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 //go:embed options.jsonl
 var optionClasses string
+
+// opRetain is the option of the steps of which checkpoints are kept, besides the newest.
+const opRetain = "--save-retain-interval"
 
 // extra says of every option of every release what it does as an extra argument.
 var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeated: RepeatedExtraArgument, Unplanned: UnplannedExtraArgument, Uncounted: UncountedExtraArgument}
@@ -92,8 +97,9 @@ func (a *arguments) originOf(name string) string {
 }
 
 // checkPlanned finds the extra arguments that the release refuses beside what the
-// plan chose (arguments.py asserts both): Megatron-FSDP keeps its checkpoints in one
-// format only, and Transformer Engine's fused cross-entropy is switched off.
+// plan chose (arguments.py asserts all): Megatron-FSDP keeps its checkpoints in one
+// format only, Transformer Engine's fused cross-entropy is switched off, and what is kept
+// is a multiple of what is saved.
 func (a *arguments) checkPlanned(diags *diag.List) {
 	for _, o := range occurrences(a.j.Backend.ExtraArgs) {
 		refused := ""
@@ -104,6 +110,14 @@ func (a *arguments) checkPlanned(diags *diag.List) {
 			refused = "A gather behind the optimizer goes with the format torch only, saving or not. Leave --ckpt-format out, or set execution.overlap_optimizer_gather = false."
 		case o.name == "--cross-entropy-fusion-impl" && a.p.Execution.CrossEntropy == "fused" && len(o.values) == 1 && Refuses(a.v.name, o.name, o.values[0]):
 			refused = "From core_v0.18.2 on Megatron-LM refuses Transformer Engine's fused cross-entropy, as unstable. Leave --cross-entropy-fusion-impl out, or set execution.cross_entropy = \"unfused\"."
+		case o.name == opRetain && a.j.Training.Checkpoint.KeepLast == 1:
+			refused = "training.checkpoint.keep_last = 1 is emitted as " + opRetain + ". Leave one of the two out."
+		case o.name == opRetain && a.p.Run.Checkpoints != nil && len(o.values) == 1:
+			saved := a.p.Run.Checkpoints.IntervalSteps
+			if kept, err := strconv.Atoi(o.values[0]); err == nil && (kept < 1 || kept%saved != 0) {
+				refused = fmt.Sprintf("Checkpoints are %s apart, and Megatron-LM keeps those of a multiple of that alone. Set %s to %d, or another multiple; a multiple that stays one needs training.checkpoint.interval in steps.",
+					units.Count(saved, "step"), opRetain, max(1, (kept+saved/2)/saved)*saved)
+			}
 		}
 		if refused != "" {
 			diags.Error(UnplannedExtraArgument, extraRange(a.j, o), "Extra argument makes another run", refused)

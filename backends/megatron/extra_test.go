@@ -207,6 +207,47 @@ func TestExtraArgumentClasses(t *testing.T) {
 	expect(t, diags, UnplannedExtraArgument, "fsdp_dtensor only")
 }
 
+// TestKept: keep_last = 1 is emitted as a multiple of the interval of 300 that none of
+// 1,000 steps but the last may be, in every release; and what an extra argument keeps is
+// a multiple of the interval, too, which arguments.py asserts.
+func TestKept(t *testing.T) {
+	for _, v := range versions {
+		for _, c := range []struct {
+			last  int
+			extra string
+			want  string // of the emitted arguments, or of the diagnostic
+		}{
+			{1, "", "--save-retain-interval 1200"},
+			{0, "600", "--save-retain-interval 600"},
+			{0, "500", "Set --save-retain-interval to 600"},
+			{0, "100", "Set --save-retain-interval to 300"},
+			{0, "0", "Set --save-retain-interval to 300"},
+			{1, "600", "Leave one of the two out"},
+		} {
+			j := baseJob(v.name)
+			j.Training.Checkpoint.IntervalSteps, j.Training.Checkpoint.KeepLast = 300, c.last
+			if c.extra != "" {
+				j.Backend.ExtraArgs = []string{opRetain, c.extra}
+			}
+			artifacts, diags := Backend{}.Emit(j, finish(j, base()))
+			if !strings.HasPrefix(c.want, "--") {
+				expect(t, diags, UnplannedExtraArgument, c.want)
+				continue
+			}
+			found := false
+			for _, a := range artifacts {
+				found = found || strings.Contains(strings.ReplaceAll(string(a.Content), "'", ""), c.want)
+			}
+			if diags.HasErrors() || !found {
+				t.Errorf("%s, %+v: %v, emitted %t", v.name, c, diags, found)
+			}
+		}
+	}
+	if got := beyond(500, 1000); got != 1000 {
+		t.Errorf("a multiple that is the last step: %d", got)
+	}
+}
+
 // TestFusedCrossEntropy: Transformer Engine's is refused where the release
 // refuses it.
 func TestFusedCrossEntropy(t *testing.T) {

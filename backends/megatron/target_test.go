@@ -435,7 +435,7 @@ func TestDiagnostics(t *testing.T) {
 			j.Training.Optimizer.Kind, j.Training.Checkpoint = "sgd", job.Checkpoint{}
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/c"}
 		}, UnsupportedStart, "cannot load the momentum"},
-		{"keep last", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 3 }, UnsupportedCheckpoint, "never deletes"},
+		{"keep last", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 3 }, UnsupportedCheckpoint, "set keep_last = 1"},
 		{"extra typo", "core_v0.19.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--log-params-nrom"} }, InvalidExtraArgument, `Did you mean "--log-params-norm"?`},
 		{"extra newer", "core_v0.15.3", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--use-mup"} }, InvalidExtraArgument, "core_v0.17.0 has it"},
 		{"extra value", "core_v0.19.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--log-interval", "often"} }, InvalidExtraArgument, "whole number"},

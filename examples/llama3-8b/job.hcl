@@ -78,7 +78,7 @@ job "llama3-8b" {
       image = "/images/torchtitan-0.3.sqsh"
     }
 
-    # Megatron-LM never deletes a checkpoint.
+    # Megatron-LM keeps all checkpoints or one.
     training {
       checkpoint {
         keep_last = 3

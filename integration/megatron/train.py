@@ -22,6 +22,7 @@ import runpy
 import shutil
 import signal
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -64,6 +65,9 @@ def rank(case, number, port, script):
     except BaseException:
         traceback.print_exc(file=sys.stdout)
         code = 1
+    for thread in threading.enumerate():  # as Python does at its end: one may be deleting a checkpoint
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(10)
     sys.stdout.flush()
     os._exit(code)
 

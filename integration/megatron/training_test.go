@@ -29,6 +29,7 @@ type run struct {
 	saves  string   // folder and
 	every  int      // steps between checkpoints
 	async  bool     // which a process of its own writes
+	last   bool     // and of which the newest alone is kept
 	args   string   // backend.extra_args
 	edits  []string // pairs of what stands in job.hcl and what is said instead
 	since  string   // the first release that can
@@ -93,13 +94,13 @@ var runs = []run{
 	{name: "mla/bf16", gpus: 1, bf16: true},
 	{name: "mla/bf16-context", gpus: 2, bf16: true, layout: "context_parallel = 2", same: "mla/bf16", off: coarse},
 
-	{name: "dense/whole", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "whole", every: 3, cheap: true},
-	{name: "dense/stopped", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, args: `"--exit-interval=3"`, same: "dense/whole", off: exact, cheap: true},
-	{name: "dense/resumed", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, same: "dense/whole", off: exact, cheap: true},
+	{name: "dense/whole", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "whole", every: 3, last: true, cheap: true},
+	{name: "dense/stopped", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, last: true, args: `"--exit-interval=3"`, same: "dense/whole", off: exact, cheap: true},
+	{name: "dense/resumed", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, last: true, same: "dense/whole", off: exact, cheap: true},
 	{name: "dense/ramp", gpus: 2, random: true, layout: "pipeline_parallel = 2\n virtual_pipeline = 2",
 		edits: []string{"# WEIGHTS", "batch_ramp {\n start = 4\n increment = 4\n sequences = 12\n }\n# WEIGHTS"}, steps: [2]int{1, 6}, cheap: true},
 	{name: "dense/warm-up", gpus: 1, random: true, edits: []string{"warmup_steps          = 2", "warmup_steps          = 6"}, steps: [2]int{1, 6}, cheap: true},
-	{name: "dense/prolonged", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3,
+	{name: "dense/prolonged", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, last: true,
 		edits: []string{"steps             = 6", "steps             = 8"}, steps: [2]int{7, 8}, since: "0.19.0", cheap: true},
 	{name: "mla/whole", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-whole", every: 3},
 	{name: "mla/stopped", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-parts", every: 3, args: `"--exit-interval=3"`, same: "mla/whole", off: exact},
@@ -162,7 +163,7 @@ func train(t *testing.T, h *Harness, program, python, version string, chosen []r
 		trained[a.ID] = a
 	}
 	for _, r := range chosen {
-		if t.Run(r.name, func(t *testing.T) { r.check(t, trained) }) {
+		if t.Run(r.name, func(t *testing.T) { r.check(t, trained); r.kept(t, scratch) }) {
 			accepted++
 		} else {
 			rejected++
@@ -185,7 +186,7 @@ func (r run) build(t *testing.T, program, version, scratch string) Launch {
 		weights = ""
 	}
 	if r.saves != "" {
-		weights += fmt.Sprintf("checkpoint {\n path = %q\n interval = %d\n async = %t\n}\n", filepath.Join(scratch, r.saves), r.every, r.async)
+		weights += fmt.Sprintf("checkpoint {\n path = %q\n interval = %d\n async = %t\n keep_last = %d\n}\n", filepath.Join(scratch, r.saves), r.every, r.async, map[bool]int{true: 1}[r.last])
 	}
 	source := read(t, "testdata/training/job.hcl")
 	for i := 0; i < len(r.edits); i += 2 {
@@ -246,6 +247,18 @@ func (r run) check(t *testing.T, trained map[string]Trained) {
 		if !(math.Abs(s.Loss-w.Loss) <= off.loss && math.Abs(s.Norm-w.Norm) <= off.norm) {
 			t.Errorf("step %d: loss %g and norm %g, %s has %g and %g", s.Step, s.Loss, s.Norm, r.same, w.Loss, w.Norm)
 		}
+	}
+}
+
+// kept demands one checkpoint where the newest alone is kept: those of the steps and of
+// the runs before it in the same folder are gone.
+func (r run) kept(t *testing.T, scratch string) {
+	if !r.last {
+		return
+	}
+	folders, err := filepath.Glob(filepath.Join(scratch, r.saves, "megatron", "iter_*"))
+	if err != nil || len(folders) != 1 {
+		t.Errorf("checkpoints left: %v, %v", folders, err)
 	}
 }
 

@@ -178,7 +178,7 @@ var checkpointBlock = Block{
 	Arguments: []Argument{
 		{Name: "path", Type: String, Path: true, Required: true, Doc: "Folder on the cluster; the backend's name is appended."},
 		{Name: "interval", Type: Interval, Default: `"auto"`, Doc: "Steps or time between checkpoints; `\"auto\"` is a time that ndc chooses, the same on every backend ([slurm.md](slurm.md#checkpoints))."},
-		{Name: "keep_last", Type: Count, Default: "0", Doc: "Checkpoints to keep; 0: all."},
+		{Name: "keep_last", Type: Count, Default: "0", Doc: "Checkpoints to keep; 0: all. Megatron-LM keeps all or one, TorchTitan two or more."},
 		{Name: "save_optimizer", Type: Bool, Effect: Convergence, Default: "true", Doc: "Save the optimizer's state too."},
 		{Name: "async", Type: Bool, Effect: Execution, Default: "false", Doc: "Save while training goes on."},
 	},
