@@ -467,6 +467,7 @@ func runLine(p *plan.Plan) string {
 	default:
 		jobs += fmt.Sprintf(", saved every %s (%s)", Duration(c.IntervalSeconds), units.Count(c.IntervalSteps, "step"))
 	}
+	jobs += kept(p.Run.Checkpoints)
 	if r := &p.Run; r.ExpectedSeconds > 0 {
 		d := Durations(r.ExpectedSeconds, r.ExpectedRange[0], r.ExpectedRange[1])
 		jobs += fmt.Sprintf("\nwith %s failures expected %s (%s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], percent(r.Goodput))
@@ -474,6 +475,18 @@ func runLine(p *plan.Plan) string {
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %s GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
 		units.Count(p.Run.Steps, "step"), Duration(p.Run.Seconds), GPUHours(p.Run.GPUHours), jobs)
+}
+
+// kept tells what a run leaves in the storage; nothing of plans of versions that did
+// not say it.
+func kept(c *plan.Checkpoints) string {
+	switch {
+	case c == nil || c.Kept == 0:
+		return ""
+	case c.Kept == 1:
+		return "\none checkpoint kept, " + c.Bytes.Human()
+	}
+	return fmt.Sprintf("\n%s kept, %s each, %s in all", units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), units.Bytes(float64(c.Kept)*float64(c.Bytes)).Human())
 }
 
 func searchLine(s *plan.Search) string {

@@ -24,7 +24,7 @@ func example() *plan.Plan {
 		Time: plan.Time{StepSeconds: 10, StepRangeSeconds: [2]units.Seconds{9, 11.5}, BubbleShare: 0.03, ExposedCommunicationShare: 0.1,
 			Breakdown: []plan.TimeLine{{ID: "linear", Name: "matrix multiplications", Seconds: 8.7}, {ID: "tensor", Name: "exposed tensor-parallel communication", Seconds: 1}, {ID: "bubble", Name: "pipeline bubble", Seconds: 0.3}}},
 		Throughput: plan.Throughput{TokensPerSecondPerGPU: 6553.6, ModelTFLOPSPerGPU: 340, MFU: 0.34, HFU: 0.36},
-		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2, Checkpoints: &plan.Checkpoints{Given: "time", IntervalSteps: 180, IntervalSeconds: 1800}},
+		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2, Checkpoints: &plan.Checkpoints{Given: "time", IntervalSteps: 180, IntervalSeconds: 1800, Bytes: 14 * 8_030_261_248, Kept: 6}},
 		Search:     plan.Search{Enumerated: 100, Evaluated: 40, Pruned: 50, Rejected: []plan.Rejection{{ID: "memory", Reason: "the busiest rank needs more memory than is usable", Count: 10}}},
 		Warnings:   []plan.Warning{{ID: "w", Summary: "Something to know", Detail: "This is why."}},
 	}

@@ -18,6 +18,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
 			ReplicasOnce: true, // zero.mics: allreduce_mics_shard_grads
 			AllReduces:   true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
+			SavesWeights: 3,    // runtime/engine.py, save_checkpoint: of stage 3 the shards of the optimizer
 		},
 		Buckets: buckets,
 		// deepspeed/runtime/pipe/engine.py: outputs and their gradients are cut over the

@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -39,7 +40,19 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
 		Graphs:      runtime.Graphs{Masks: true, SendsCopies: true},
 		Calibration: runtime.Calibration{Time: "megatron", Memory: "megatron"},
+		KeepsEvery:  retained(j),
 	}
+}
+
+// retained is of how many steps an extra argument keeps checkpoints, 0 without it.
+func retained(j *job.Job) int {
+	every := 0
+	for _, o := range occurrences(j.Backend.ExtraArgs) {
+		if o.name == opRetain && len(o.values) == 1 {
+			every, _ = strconv.Atoi(o.values[0])
+		}
+	}
+	return max(every, 0)
 }
 
 // flashAttention is which FlashAttention Transformer Engine runs: the second, which
@@ -105,12 +118,13 @@ func variable(j *job.Job, name string) (value string) {
 var distributedOptimizer = runtime.Sharding{
 	Unit: runtime.Rank, Optimizer: 1, Gradients: runtime.Never, Parameters: runtime.Never,
 	GatherForward: runtime.At(runtime.Never), GatherBackward: runtime.At(runtime.Never), Reduce: runtime.At(runtime.Never),
-	ClearsGradients: true, CachesQuantised: true, SavesInParts: true,
+	ClearsGradients: true, CachesQuantised: true, SavesInParts: true, SavesWeights: runtime.Never,
 	GathersMXFP8Whole: true, // megatron/core/distributed/param_and_grad_buffer.py, shared_buffer
 }
 
 // megatronFSDP follows its ZeRO stage, layer by layer. Its outer group waits for the
-// last micro-batch (megatron_fsdp.py: outer_fsdp_group_grad_reduce).
+// last micro-batch (megatron_fsdp.py: outer_fsdp_group_grad_reduce), and its model is
+// saved as its main weights (_replace_param_with_distributed_if_needed).
 var megatronFSDP = runtime.Sharding{
 	Unit: runtime.Block, Optimizer: 1, Gradients: 2, Parameters: 3,
 	GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),

@@ -25,6 +25,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
+	d.CheckpointBytes = e.memory.CheckpointBytes(l, x)
 	why := e.spread(l, x, &d.Time, d.Memory.NearLimit)
 	d.Warnings = e.warnings(e.kernel(x), &d.Time, why)
 	d.Warnings = append(d.Warnings, e.weak(l, x, d.Time.StepSeconds)...)

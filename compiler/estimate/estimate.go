@@ -138,6 +138,9 @@ type Description struct {
 	// NVLink domain (a node, on a cluster without NVLink), in the order of Mesh.
 	OffNVLink []plan.Axis
 
+	// CheckpointBytes is what one checkpoint takes in the storage.
+	CheckpointBytes units.Bytes
+
 	Warnings []plan.Warning
 }
 

@@ -65,6 +65,20 @@ func Checkpoints(j *job.Job, step units.Seconds) *plan.Checkpoints {
 	return out
 }
 
+// Kept is how many checkpoints there are when a run ends, which is saved, too: all of
+// them or the last few, or, where an engine keeps those of every so many steps for good,
+// these and the last.
+func Kept(j *job.Job, c *plan.Checkpoints, every int) int {
+	saved := func(interval int) int { return (j.Training.Steps + interval - 1) / interval }
+	switch most := j.Training.Checkpoint.KeepLast; {
+	case every > 0:
+		return saved(every)
+	case most > 0:
+		return min(saved(c.IntervalSteps), most)
+	}
+	return saved(c.IntervalSteps)
+}
+
 // savesApart is how many times as long as a save a run trains between two at least,
 // where failures do not ask for more: caps on what is lost must not make saving cost
 // more than they keep. ndc's choice.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -40,6 +41,19 @@ func TestCheckpoints(t *testing.T) {
 	}
 	if got := Checkpoints(&job.Job{}, 1); got != nil {
 		t.Errorf("a run that saves nothing: %+v", got)
+	}
+}
+
+// TestKept: a run of 1,000 steps saves 250, 500, 750 and 1,000, or with 300 between them
+// 300, 600, 900 and the last, and keeps all, the last few, or those of a multiple and the last.
+func TestKept(t *testing.T) {
+	for _, c := range []struct{ interval, last, every, want int }{
+		{250, 0, 0, 4}, {300, 0, 0, 4}, {250, 3, 0, 3}, {250, 8, 0, 4}, {250, 0, 500, 2}, {200, 0, 400, 3}, {1000, 0, 0, 1}, {2000, 0, 0, 1}, {100, 1, 0, 1}, {100, 0, 5000, 1},
+	} {
+		j := &job.Job{Training: job.Training{Steps: 1000, Checkpoint: job.Checkpoint{Path: "/c", KeepLast: c.last}}}
+		if got := Kept(j, &plan.Checkpoints{IntervalSteps: c.interval}, c.every); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
 	}
 }
 

@@ -269,6 +269,8 @@ type Checkpoints struct {
 	IntervalSeconds units.Seconds
 	SaveSeconds     units.Seconds // until a checkpoint lies in the storage: by cluster.storage, or ndc's assumption
 	Why             string        // of auto: what decided
+	Bytes           units.Bytes   // that one takes in the storage
+	Kept            int           // of them when the run ends
 }
 
 // Search tells how the layout was found:

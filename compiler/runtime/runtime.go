@@ -28,6 +28,9 @@ type Runtime struct {
 	Graphs         Graphs
 	Host           Host
 	Calibration    Calibration
+	// KeepsEvery is of how many steps checkpoints are kept for good where all others but
+	// the newest are deleted; 0: nothing is deleted so.
+	KeepsEvery int
 }
 
 // Graphs is what CUDA graphs of modules have as inputs and outputs beside what the

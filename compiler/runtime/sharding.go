@@ -62,6 +62,9 @@ type Sharding struct {
 	// SavesInParts says that each of the ranks that hold a parameter whole writes a
 	// part of the checkpoint; otherwise one writes all.
 	SavesInParts bool
+	// SavesWeights is the zero_stage below which a checkpoint holds weights of 16 bits
+	// beside the fp32 masters of the optimizer; from it on masters alone.
+	SavesWeights int
 }
 
 // Stage is the least zero_stage at which something is so.

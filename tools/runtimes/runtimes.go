@@ -16,7 +16,7 @@ func Whole() runtime.Runtime {
 		Sharding: runtime.Sharding{
 			Unit: runtime.Rank, Optimizer: 1, Gradients: runtime.Never, Parameters: runtime.Never,
 			GatherForward: runtime.At(runtime.Never), GatherBackward: runtime.At(runtime.Never), Reduce: runtime.At(runtime.Never),
-			ClearsGradients: true, CachesQuantised: true, SavesInParts: true,
+			ClearsGradients: true, CachesQuantised: true, SavesInParts: true, SavesWeights: runtime.Never,
 		},
 		FullySharded: runtime.Sharding{
 			Unit: runtime.Block, Optimizer: 1, Gradients: 2, Parameters: 3,
@@ -61,6 +61,7 @@ func Buckets() runtime.Runtime {
 	sharding := runtime.Sharding{
 		Unit: runtime.Bucket, Optimizer: 1, Gradients: 2, Parameters: 3,
 		GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
+		SavesWeights: 3,
 	}
 	return runtime.Runtime{
 		Sharding: sharding, FullySharded: sharding,

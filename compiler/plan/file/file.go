@@ -282,6 +282,8 @@ type Checkpoints struct {
 	IntervalSeconds units.Seconds `json:"interval_seconds"`
 	SaveSeconds     units.Seconds `json:"save_seconds"` // until a checkpoint lies in the storage: by cluster.storage, or ndc's assumption
 	Why             string        `json:"why"`          // of auto: what decided
+	Bytes           units.Bytes   `json:"bytes"`        // that one takes in the storage
+	Kept            int           `json:"kept"`         // of them when the run ends
 }
 
 // Search tells how the layout was found:
