@@ -78,6 +78,10 @@ func (s *script) compares(a *arguments, r *relation) {
 		if times > 1 {
 			what = fmt.Sprintf("%d·%s = %d", times, r.By, m)
 		}
-		s.report(Indivisible, s.place(o), fmt.Sprintf("%s %d is not divisible by %s: %s. Megatron-LM ends with an error. The nearest that are: %d and %d.", r.Option, n, what, r.Why, n/m*m, (n/m+1)*m))
+		nearest := fmt.Sprintf("nearest that are: %d and %d", n/m*m, (n/m+1)*m)
+		if n < m {
+			nearest = fmt.Sprintf("least that is: %d", m)
+		}
+		s.report(Indivisible, s.place(o), fmt.Sprintf("%s %d is not divisible by %s: %s. Megatron-LM ends with an error. The %s.", r.Option, n, what, r.Why, nearest))
 	}
 }

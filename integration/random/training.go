@@ -218,9 +218,7 @@ func (d *drawing) checkpoint() {
 			d.line(`path = "/checkpoints/$${USER}/run"`)
 			d.maybe(80, "interval", "500", `"30m"`, `"auto"`)
 		}
-		if d.framework != "megatron" || d.chance(5) {
-			d.maybe(20, "keep_last", "3")
-		}
+		d.maybe(20, "keep_last", d.suits([]string{"3"}, map[string][]string{"megatron": {"1"}}))
 		if d.framework == "megatron" || d.chance(5) {
 			d.maybe(15, "save_optimizer", "false")
 		}
