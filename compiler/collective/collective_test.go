@@ -98,7 +98,7 @@ func TestMeasured(t *testing.T) {
 	slices.Sort(all)
 	median, p90 := all[len(all)/2], all[len(all)*9/10]
 	t.Logf("all: n=%d median %.3f p90 %.3f", len(all), median, p90)
-	if len(all) < 300 || median > 0.15 || p90 > 0.50 {
+	if len(all) < 700 || median > 0.08 || p90 > 0.30 {
 		t.Errorf("n %d, median error %.3f, p90 %.3f", len(all), median, p90)
 	}
 }
