@@ -36,14 +36,15 @@ type Repository struct {
 func Open(ctx context.Context, url string) (*Repository, error) {
 	remote := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: "origin", URLs: []string{url}})
 	o := &git.ListOptions{PeelingOption: git.AppendPeeled}
-	refs, err := listed(ctx, remote, o)
+	names := func(ctx context.Context) ([]*plumbing.Reference, error) { return remote.ListContext(ctx, o) }
+	refs, err := within(ctx, patience.names, named, names)
 	if errors.Is(err, transport.ErrAuthenticationRequired) {
 		c, unknown := askGit(ctx, url)
 		if unknown != nil {
 			return nil, fmt.Errorf("%w; %w", err, unknown)
 		}
 		o.Auth = &c.auth
-		refs, err = listed(ctx, remote, o)
+		refs, err = within(ctx, patience.names, named, names)
 		c.settle(ctx, err == nil)
 	}
 	if err != nil {
@@ -65,18 +66,20 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 }
 
 // patience is how long a server may take to name its tags and branches, a user to touch a key
-// meanwhile.
-var patience = 5 * time.Minute
+// meanwhile, and to send a commit: a link of 150 kB/s sends MaxTransfer in half an hour.
+var patience = struct{ names, commit time.Duration }{5 * time.Minute, 30 * time.Minute}
 
-// listed are the tags and branches that a server names. One that says nothing at all is left:
-// go-git waits for the greeting of ssh for ever.
-func listed(ctx context.Context, remote *git.Remote, o *git.ListOptions) ([]*plumbing.Reference, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it has not named its tags and branches in %v", patience))
+const named = "named its tags and branches"
+
+// within is what a server answers in time. One that says nothing at all is left: go-git
+// waits for the greeting of ssh for ever.
+func within[T any](ctx context.Context, most time.Duration, what string, ask func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it has not %s in %v", what, most))
 	defer cancel()
-	answers := make(chan func() ([]*plumbing.Reference, error), 1)
+	answers := make(chan func() (T, error), 1)
 	go func() {
-		refs, err := remote.ListContext(ctx, o)
-		answers <- func() ([]*plumbing.Reference, error) { return refs, err }
+		given, err := ask(ctx)
+		answers <- func() (T, error) { return given, err }
 	}()
 	select {
 	case answer := <-answers:
@@ -85,7 +88,8 @@ func listed(ctx context.Context, remote *git.Remote, o *git.ListOptions) ([]*plu
 		}
 	case <-ctx.Done():
 	}
-	return nil, context.Cause(ctx)
+	var none T
+	return none, context.Cause(ctx)
 }
 
 // owner is what git says of a repository that another user owns, and the folder that
@@ -168,7 +172,8 @@ var ErrUnreachable = errors.New("that a tag or a branch leads to, and gives no o
 // meanwhile, which the caller removes.
 func (r *Repository) Files(ctx context.Context, commit, dir string) (*Files, error) {
 	store := &guarded{filesystem.NewStorage(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault()), dir}
-	if err := r.send(ctx, store, commit); err != nil {
+	sent := func(ctx context.Context) (struct{}, error) { return struct{}{}, r.send(ctx, store, commit) }
+	if _, err := within(ctx, patience.commit, "sent the commit", sent); err != nil {
 		return nil, err
 	}
 	c, err := object.GetCommit(store, plumbing.NewHash(commit))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,15 +47,23 @@ func TestEndlessRefs(t *testing.T) {
 	}
 }
 
-// TestSilentServer: a server that does not answer is left.
+// TestSilentServer: a server that does not answer is left, also where it has named what it has.
 func TestSilentServer(t *testing.T) {
 	before := patience
-	patience = 50 * time.Millisecond
+	patience.names, patience.commit = 50*time.Millisecond, 60*time.Millisecond
 	t.Cleanup(func() { patience = before })
-	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // after which it is seen that nobody waits
+		<-r.Context().Done()
+	}))
 	defer server.Close()
 	overHTTPS(t, server)
 	if _, err := Open(t.Context(), server.URL+"/a.git"); err == nil || err.Error() != "it has not named its tags and branches in 50ms" {
+		t.Error(err)
+	}
+	commit := strings.Repeat("1", 40)
+	r := &Repository{url: server.URL + "/a.git", refs: map[string]string{"refs/tags/v1": commit}}
+	if _, err := r.Files(t.Context(), commit, t.TempDir()); err == nil || err.Error() != "it has not sent the commit in 60ms" {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
