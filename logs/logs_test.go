@@ -945,6 +945,11 @@ func TestAsPrinted(t *testing.T) {
 		`{"@timestamp":"2026-11-30T10:00:00.100Z","log":{"offset":1,"file":{"path":"/logs/a.log"}},"message":"[Rank 0] (after 1 iterations) memory (MB) | max allocated: 44566.31 | max reserved: 45056.00"}` + "\n" +
 			`{"insertId":"a","textPayload":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |","timestamp":"2026-11-30T10:00:01Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
 		"(Worker pid=12)   seq_length ...................................... 4096\nworker-1  |   micro_batch_size ................................ 2\n" + step: "0 GPUs, {0 0 0 0 0 0 2}, batch of 0 x 4096, 0.00 GiB",
+		// Loki's records, as its logcli prints them.
+		`{"labels":{"job":"a"},"line":"[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 44032.00","timestamp":"2026-11-30T10:00:00Z"}` + "\n" +
+			`{"labels":{"job":"a"},"line":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |","timestamp":"2026-11-30T10:00:01Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 43.00 GiB",
+		// journald gives the bytes of a line with colours.
+		`{"_PID":"7","MESSAGE":` + strings.ReplaceAll(fmt.Sprint([]byte("\x1b[31mstep:  1  loss: 12.25  grad_norm: 2.5  memory: 23.50GiB(29.63%)  tps: 512  tflops: 2.70  mfu: 0.27%\x1b[39m")), " ", ",") + "}\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 23.50 GiB",
 		// TorchTitan of 2024 and 2025.
 		"[rank0]:2025-02-13 11:33:12,140 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]\n[rank0]:2025-02-13 11:33:29,482 - root - INFO - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, total steps 1000 (warmup 200)\n" +
 			"[rank0]:2024-12-13 17:29:23,398 - root - INFO - step: 30  loss:  1.7148  memory: 14.91GiB(18.82%)  wps: 48,655  mfu: 13.87%\n": "8 GPUs, {2 1 1 0 1 4 0}, batch of 8 x 8192, 14.91 GiB",

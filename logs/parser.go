@@ -3,7 +3,6 @@ package logs
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -73,17 +72,31 @@ func (p *Parser) Line(text string) {
 }
 
 // unwrapped is the line that a record of a collector of logs holds, such as Docker's, and
-// any other line itself. Filebeat's records have something else by the name of Docker's.
+// any other line itself.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, `{"`) {
 		return text
 	}
-	var record struct{ Log, Message, TextPayload string }
-	var other *json.UnmarshalTypeError
-	if err := json.Unmarshal([]byte(text), &record); err != nil && !errors.As(err, &other) {
+	var record struct{ Log, Message, TextPayload, Line held } // Loki's is a line
+	if json.Unmarshal([]byte(text), &record) != nil {
 		return text
 	}
-	return cmp.Or(record.Log, record.Message, record.TextPayload, text)
+	return cmp.Or(string(record.Log), string(record.Message), string(record.TextPayload), string(record.Line), text)
+}
+
+// held is a text of a record: journald gives the bytes of one with colours. Filebeat's
+// records have something else by the name of Docker's.
+type held string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *held) UnmarshalJSON(b []byte) error {
+	var text string
+	var signs []uint8
+	if json.Unmarshal(b, &text) != nil && json.Unmarshal(b, &signs) == nil {
+		text = string(signs)
+	}
+	*h = held(text)
+	return nil
 }
 
 // apart gives what torchrun glued together into one line an end for each speaker. It names
