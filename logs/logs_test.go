@@ -506,6 +506,9 @@ func TestTables(t *testing.T) {
 		{"mpirun --tag-output", prefixed("[1,0]<stdout>:", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"mpirun --tag-output of Open MPI 5", prefixed("[prterun-node-0-4711@1,0]<stdout>: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"mpirun --output tag-detailed", prefixed("[prterun-node-0-4711@1,0][node-0:4712]<stdout>: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
+		{"kubectl logs --prefix", prefixed("[pod/bench-0/main] ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
+		{"journald", prefixed("Nov 30 10:00:00 node-0 bench[4711]: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
+		{"a host, a number and a blank", prefixed("node-0 15 ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"a release before 2.13", ranks(old, 16, 8) + "  1073741824     268435456     float     sum   4511.2  238.02  446.28  5e-07   4520.9  237.50  445.32  5e-07\n" +
 			"  2147483648     536870912     float     sum    34719  247.41  463.90  1e+02*  34720  247.41  463.89  5e-07\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_reduce 16 2 463.9 true"}},
 		{"a group for each GPU of a node, all at once", split(func(i int) int { return i % 8 }) + "  1073741824     268435456     float     sum      -1  22369.6   48.00   48.00      0  22369.6   48.00   48.00      0\n" + mean, []string{" 2 2 48 false"}},

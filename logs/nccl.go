@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -30,12 +29,13 @@ type TableRow struct {
 // an asterisk where it is too large. A program that was built without MPI takes every
 // process for a run of its own, of one rank. NCCL_TESTS_SPLIT has groups of the ranks run
 // each its own collective, all at once: times and bandwidths are those of a group.
+// Any text may stand in front of a line, as what collects logs puts there.
 var (
-	tableName = regexp.MustCompile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf(?:_mpi)?\b`)
-	tableRank = regexp.MustCompile(`^# +Rank +(\d+) +(?:Group +(\d+) +)?Pid +\d+ on +(\S+) +device`)
-	tableRow  = regexp.MustCompile(`^ +(\d+) +(\d+) +(\w+) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
-	tableHead = regexp.MustCompile(`^# nThread +\d+ +nGpus `)
-	tableMean = regexp.MustCompile(`^# Avg bus bandwidth`)
+	tableName = compile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf(?:_mpi)?\b`)
+	tableRank = compile(`(?:^|\s)# +Rank +(\d+) +(?:Group +(\d+) +)?Pid +\d+ on +(\S+) +device`)
+	tableRow  = compile(`(?:^|\S) +(\d+) +(\d+) +((?:u?int|half|b?float|double|f8e)\w*) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
+	tableHead = compile(`(?:^|\s)# nThread +\d+ +nGpus `)
+	tableMean = compile(`(?:^|\s)# Avg bus bandwidth`)
 )
 
 // tableReader collects what stands above the rows.
@@ -86,10 +86,11 @@ func (r *tableReader) shared() (ranks, nodes int, ok bool) {
 }
 
 func table(p *Parser, text string) bool {
-	if strings.HasPrefix(text, " ") == strings.HasPrefix(text, "#") && !strings.Contains(text, "_perf") {
+	rows := p.table != nil && p.table.ranks > 0
+	if !(rows && strings.Contains(text, "  ")) && !strings.Contains(text, "# ") && !strings.Contains(text, "_perf") {
 		return false
 	}
-	if p.table == nil || p.table.ranks > 0 && tableHead.MatchString(text) { // the last one was cut off
+	if p.table == nil || rows && tableHead.MatchString(text) { // the last one was cut off
 		var named string
 		if p.table != nil {
 			named = p.table.next
