@@ -399,6 +399,12 @@ func TestActionModules(t *testing.T) {
 	if got := c.read("ndc.md"); !strings.Contains(got, "| `0.001` | `0.002` |") {
 		t.Error(got)
 	}
+	c.sh(t, nil, "git checkout -q -b moved && git mv jobs 'the runs' && rm -r 'the runs/.ndc' && git commit -q -m moved")
+	c.context["inputs.jobs"] = "the runs"
+	if failed := c.steps(t); len(failed) != 1 || failed[0] != "Decide" || !strings.Contains(c.read("ndc.md"), "| `0.001` | `0.002` |") {
+		t.Errorf("the folder has moved, too: %q fail, and the comment is %q", failed, c.read("ndc.md"))
+	}
+	c.sh(t, nil, "git checkout -q change && ndc init jobs >/dev/null")
 	if out, err := c.try(nil, "ndc diff --base main jobs"); err == nil || !strings.Contains(out, "Where main locks another version of it") || !strings.Contains(out, "on main:jobs/job.hcl line") {
 		t.Error(out)
 	}
