@@ -97,12 +97,13 @@ func printDifferences(t *terminal, list []output.Difference) error {
 		if d.Why != "" {
 			why = " " + d.Why
 		}
-		text = fmt.Appendf(text, "%-10s %s%s\n", d.Kind, d.Path, why)
+		text = append(text, line(d.Kind.String(), d.Path+why)...)
 	}
 	for _, d := range list {
 		if d.Old != nil && d.New != nil {
 			text = append(text, '\n')
-			text = append(text, diff.Diff(d.Path, d.Old, d.Path+" (built)", d.New)...)
+			name := inLine(d.Path)
+			text = append(text, diff.Diff(name, d.Old, name+" (built)", d.New)...)
 		}
 	}
 	return t.print(string(text))

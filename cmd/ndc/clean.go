@@ -185,7 +185,7 @@ func printCleaned(t *terminal, out string, results []output.Result, dryRun bool)
 		return t.printJSON(list)
 	}
 	if len(results) == 0 {
-		return t.print(out + " holds nothing of ndc that no job claims.\n")
+		return t.print(inLine(out) + " holds nothing of ndc that no job claims.\n")
 	}
 	title, text := "Removed", ""
 	if dryRun {

@@ -174,7 +174,7 @@ func (f *formatter) report(path string, src, formatted []byte) error {
 		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, argument))
 	}
 	if f.diff {
-		return f.print(string(diff.Diff(path, src, path+" (formatted)", formatted)))
+		return f.print(string(diff.Diff(inLine(path), src, inLine(path)+" (formatted)", formatted)))
 	}
-	return f.print(path + "\n")
+	return f.print(inLine(path) + "\n")
 }

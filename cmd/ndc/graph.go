@@ -155,7 +155,7 @@ func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
 	}
 	text := ""
 	for _, name := range names {
-		text += name + "\n"
+		text += inLine(name) + "\n"
 	}
 	return t.print(text)
 }

@@ -109,7 +109,7 @@ func (r *initialized) text(of string) string {
 	case r.Lock != "":
 		b.WriteString(line("Lock", "written: "+r.Lock))
 	case len(r.Modules) == 0:
-		fmt.Fprintf(&b, "%s calls no module that has to be fetched.\n", of)
+		fmt.Fprintf(&b, "%s calls no module that has to be fetched.\n", inLine(of))
 	}
 	return b.String()
 }

@@ -50,7 +50,7 @@ func (r *report) print() error {
 	return r.terminal.print(strings.Join(append(parts, view.Limits(plans)), "\n"))
 }
 
-func line(title, text string) string { return fmt.Sprintf("%-10s %s\n", title, text) }
+func line(title, text string) string { return fmt.Sprintf("%-10s %s\n", title, inLine(text)) }
 
 // files says what became of the files of one plan, and how to submit them.
 func (r *report) files(c *compiled) string {

@@ -138,7 +138,7 @@ func (t *terminal) render(d *diag.Diagnostic, source []byte) string {
 	}
 	fmt.Fprintf(&b, "%s %s [%s]\n", t.paint(colour, label+":"), t.paint(bold, d.Summary), d.ID)
 	if !d.Range.IsZero() {
-		fmt.Fprintf(&b, "  on %s line %d:\n", shown(d.Range.Filename), d.Range.Start.Line)
+		fmt.Fprintf(&b, "  on %s line %d:\n", shown(inLine(d.Range.Filename)), d.Range.Start.Line)
 		if source != nil {
 			b.WriteString(t.snippet(d.Range, source))
 		}
@@ -169,6 +169,9 @@ func harmless(s string) string {
 	}
 	return strings.Join(lines, "\r\n")
 }
+
+// inLine is text of one line, such as the name of a file, which may hold the end of one.
+func inLine(s string) string { return strings.ReplaceAll(s, "\n", string(utf8.RuneError)) }
 
 // snippet shows the first line of a range with its columns underlined. Long
 // lines are cut around the place.

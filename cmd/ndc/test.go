@@ -274,7 +274,7 @@ func (s *testResults) print(t *terminal, junit string) error {
 	for _, r := range s.Runs {
 		if r.File != file {
 			file = r.File
-			fmt.Fprintln(&b, file)
+			fmt.Fprintln(&b, inLine(file))
 		}
 		r.write(&b)
 	}

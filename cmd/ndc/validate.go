@@ -92,9 +92,9 @@ that only defines what the jobs of others take as a module needs no job.`,
 				return t.printJSON(map[string]any{"valid": true, "jobs": len(w.Jobs)})
 			}
 			if len(w.Jobs) == 0 {
-				return t.print(args[0] + " is valid; it has no jobs of its own.\n")
+				return t.print(inLine(args[0]) + " is valid; it has no jobs of its own.\n")
 			}
-			return t.print(fmt.Sprintf("%s is valid; plans to make: %d.\n", args[0], len(w.Jobs)))
+			return t.print(fmt.Sprintf("%s is valid; plans to make: %d.\n", inLine(args[0]), len(w.Jobs)))
 		},
 	}
 	flags.registerStrict(c)
