@@ -143,6 +143,15 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// TestWrittenOut: numbers that become text are paid for, those near zero for their digits.
+func TestWrittenOut(t *testing.T) {
+	for _, text := range []string{strings.Repeat("${one}", 20_000), strings.Repeat("${one / 1e900}", 400)} {
+		if got := outcome(t, `"`+text+`"`); got != "spent" {
+			t.Errorf("%.20s: %s", text, got)
+		}
+	}
+}
+
 // allocated counts bytes ever made, which bounds what was held at once.
 func allocated() uint64 {
 	var m runtime.MemStats

@@ -18,6 +18,7 @@ type metered struct {
 	key    bool // the value may be converted to a number
 	loop   bool // the value's elements are gone through
 	alike  bool // the value's elements will be given one type
+	text   bool // the value becomes text
 }
 
 // Value implements hcl.Expression.
@@ -36,6 +37,9 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		_, work := unified(elementTypes(v))
 		m.budget.spend(work)
 	}
+	if m.text && v.Type() == cty.Number {
+		m.budget.spend(writtenOut)
+	}
 	switch {
 	case diags.HasErrors():
 		return v, diags
@@ -46,6 +50,10 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	return v, diags
 }
+
+// writtenOut is what the text of any number takes: its 512 bits are gone through for the
+// fewest digits that tell it.
+const writtenOut = 16
 
 // tooLarge says what MaxValue means.
 var tooLarge = fmt.Sprintf("a value holds at most %d elements (%d in a tuple, object or set) or %d MiB of text, in at most %d levels",
@@ -187,6 +195,9 @@ func (b *Budget) collection(e hclsyntax.Expression) {
 	case *hclsyntax.TemplateExpr:
 		for i := range e.Parts {
 			e.Parts[i] = b.meter(e.Parts[i])
+			if m, ok := e.Parts[i].(*metered); ok {
+				m.text = true
+			}
 		}
 	case *hclsyntax.TemplateWrapExpr:
 		e.Wrapped = b.meter(e.Wrapped)

@@ -95,7 +95,10 @@ func (s *sizer) number(v cty.Value) {
 		return
 	}
 	s.units += bits / 8 / bytesPerUnit
-	s.work += float64(bits) * float64(bits) / (1 << 17)
+	square := float64(bits) * float64(bits)
+	if s.work += square / (1 << 17); exponent < 0 { // of digits behind the point there are as many as bits
+		s.work += square / (1 << 15)
+	}
 }
 
 // shape counts the parts of a type.
