@@ -81,6 +81,10 @@ func TestLines(t *testing.T) {
 			Step{Iteration: 10, Over: 1, Seconds: 8.1959, Sequences: 8, TFLOPS: 23.5, Loss: 8.482397}},
 		{"a mean behind a slash", " iteration        4/      20 | consumed samples:           64 | elapsed time per iteration (ms): 654.5/735.1 | throughput per GPU (TFLOP/s/GPU): 1290.3/1162.8 | lm loss: 1.0E+01 |",
 			Step{Iteration: 4, Over: 1, Seconds: 0.6545, TFLOPS: 1290.3, Loss: 10}},
+		{"NeMo 2", "i.train/0 Training epoch 0, iteration 45/99 | lr: 1.5e-06 | global_batch_size: 64 | global_step: 45 | max_memory_reserved: 1073741824 | max_memory_allocated: 536870912 | reduced_train_loss: 8.25 | train_step_timing in s: 2.5 | TFLOPS_per_GPU: 1.25e+03 | consumed_samples: 2944 | val_loss: 8.5",
+			Step{Iteration: 46, Over: 1, Seconds: 2.5, Sequences: 64, TFLOPS: 1250, Loss: 8.25, Allocated: 1 << 29, Reserved: 1 << 30}},
+		{"NeMo 2, its second epoch", "[2025-10-17T11:33:02+08:00] Training epoch 1, iteration 0/99 | lr: 1.5e-06 | global_batch_size: 64 | global_step: 100 | reduced_train_loss: 8.25 | train_step_timing in s: 2.5",
+			Step{Iteration: 101, Over: 1, Seconds: 2.5, Sequences: 64, Loss: 8.25}},
 		{"memory before the step", "1: [Rank 8] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 2048.5 | reserved: 3.0 | max reserved: 4096\n0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 1024 | reserved: 3.0 | max reserved: 5120\n" +
 			"3:  iteration        2/      20 | consumed samples:           64 | elapsed time per iteration (ms): 100.0 | lm loss: 1.0E+01 |",
 			Step{Iteration: 2, Over: 1, Seconds: 0.1, Loss: 10, Allocated: 2048.5 * (1 << 20), Reserved: 5120 * (1 << 20)}},

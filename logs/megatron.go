@@ -10,9 +10,11 @@ import (
 // while it saves and evaluates. Memory comes after the first two steps and every
 // --log-memory-interval, from the ranks that are first in their data-parallel
 // group (report_memory); MB are 2^20 bytes. Megatron-Bridge prints gigabytes of 10^9
-// (megatron/bridge/training/utils/train_utils.py, report_memory).
+// (megatron/bridge/training/utils/train_utils.py, report_memory). NeMo 2, which trains by
+// Megatron-LM's core, prints fields of other names after each step, and counts steps from 0
+// (nemo/lightning/pytorch/callbacks/progress_printer.py); memory is in bytes.
 var (
-	megatronStep   = compile(`\biteration +(\d+)/ *(\d+) \|(.*)`)
+	megatronStep   = compile(`\biteration +(\d+)/ *(\d+) \|(.*(?:elapsed time per iteration \(|train_step_timing in s:).*)`)
 	megatronMemory = compile(`\(after (\d+) iterations\) memory \((MB|GB)\) \|(.*)`)
 	megatronTimer  = compile(`(?:^|\S) {2,9}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = compile(`(?:^|\S) {2,9}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
@@ -36,10 +38,9 @@ func megatron(p *Parser, text string) bool {
 	if memory != nil { // beside a step where two ranks wrote at once
 		p.megatronMemory(whole(memory[1]), memory[3])
 	}
-	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (") {
+	if m := megatronStep.FindStringSubmatch(text); m != nil {
 		p.timers.open = false
-		s := Step{Iteration: whole(m[1])}
-		p.total(m[2])
+		s, total := Step{Iteration: whole(m[1])}, m[2]
 		for _, field := range strings.Split(m[3], "|") {
 			name, value, _ := strings.Cut(field, ":")
 			switch strings.TrimSpace(name) {
@@ -48,17 +49,26 @@ func megatron(p *Parser, text string) bool {
 				s.Seconds = number(value) / 1000
 			case "elapsed time per iteration (s)": // BigScience's Megatron-DeepSpeed
 				s.Seconds = number(value)
-			case "throughput per GPU (TFLOP/s/GPU)", "TFLOPs":
+			case "train_step_timing in s": // NeMo
+				s.Seconds = number(value)
+			case "global_step":
+				s.Iteration, total = whole(value)+1, "" // what stands before is the epoch's
+			case "max_memory_allocated":
+				s.Allocated = number(value)
+			case "max_memory_reserved":
+				s.Reserved = number(value)
+			case "throughput per GPU (TFLOP/s/GPU)", "TFLOPs", "TFLOPS_per_GPU":
 				value, _, _ = strings.Cut(value, "/")
 				s.TFLOPS = number(value)
-			case "global batch size":
+			case "global batch size", "global_batch_size":
 				s.Sequences = whole(value)
 			case "number of skipped iterations":
 				s.Skipped = whole(value)
-			case "lm loss", "loss":
+			case "lm loss", "loss", "reduced_train_loss":
 				s.loss(value)
 			}
 		}
+		p.total(total)
 		p.step(Megatron, s)
 		return true
 	}
