@@ -59,4 +59,4 @@ func code(s string) string {
 // escape keeps words of a job from being read as Markdown or HTML.
 func escape(s string) string { return markup.Replace(oneLine(s)) }
 
-var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "[", `\[`, "|", `\|`, "@", "&#64;")
+var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "|", `\|`, "@", "&#64;")

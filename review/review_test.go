@@ -412,6 +412,13 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestWordsInMarkdown: a code host shows the words of a job as they are.
+func TestWordsInMarkdown(t *testing.T) {
+	if got, want := escape("a ~~b~~ &lt; *c* @d"), `a \~\~b\~\~ &amp;lt; \*c\* &#64;d`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // FuzzReport: whatever two records say, a report on them is made, and no text of
 // theirs reaches a terminal as it is.
 func FuzzReport(f *testing.F) {

@@ -131,4 +131,4 @@ func text(s string) string {
 	return markup.Replace(strings.Join(strings.Fields(s), " "))
 }
 
-var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "[", `\[`)
+var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`)

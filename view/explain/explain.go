@@ -186,6 +186,6 @@ func (t *Table) markdown(b *strings.Builder) {
 	}
 }
 
-var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "[", `\[`, "_", `\_`)
+var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "_", `\_`)
 
 func escaped(s string) string { return markup.Replace(s) }
