@@ -152,6 +152,17 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestBackwards: what is wrong with a log whose newest lines stand first is said.
+func TestBackwards(t *testing.T) {
+	var b strings.Builder
+	for i := 400; i > 0; i -= 10 {
+		fmt.Fprintf(&b, "step %d/400 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds 1.0 tokens/s/GPU 10.0\n", i)
+	}
+	if y := Parse(b.String()).Steady(Conditions{}); len(y.Steps) != 0 || len(y.Refused) != 1 || y.Refused[0].Reports != 40 || !strings.Contains(y.Refused[0].Reason, "newest lines stand first") {
+		t.Errorf("%+v", y)
+	}
+}
+
 // TestSteadySteps puts what is refused into a log of even steps.
 func TestSteadySteps(t *testing.T) {
 	var b strings.Builder

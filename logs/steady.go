@@ -44,12 +44,16 @@ const (
 func (l *Log) Steady(c Conditions) *Steady {
 	out := &Steady{}
 	var kept []Step
-	saves, began := l.saves(), 0
+	saves, began, backwards := l.saves(), 0, l.backwards()
 	for i := range l.Steps {
 		if s := &l.Steps[i]; i == 0 || l.Steps[i-1].Launch != s.Launch {
 			began = s.Iteration - s.Over
 		}
-		if reason := l.disturbed(i, began, saves, c); reason != "" {
+		reason := l.disturbed(i, began, saves, c)
+		if backwards {
+			reason = "the newest lines stand first, as collectors of logs print them: tac turns a log round"
+		}
+		if reason != "" {
 			out.refuse(reason, l.Steps[i].Iteration)
 			continue
 		}
@@ -66,6 +70,16 @@ func (l *Log) Steady(c Conditions) *Steady {
 	}
 	out.summarise()
 	return out
+}
+
+// backwards reports whether every report is of an earlier step than the one before it.
+func (l *Log) backwards() bool {
+	for i := 1; i < len(l.Steps); i++ {
+		if l.Steps[i].Iteration >= l.Steps[i-1].Iteration {
+			return false
+		}
+	}
+	return len(l.Steps) > 2
 }
 
 // place is a step of a launch.
