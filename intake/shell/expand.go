@@ -210,7 +210,7 @@ func (e *evaluator) list(w *syntax.Word) ([]text, bool) {
 		part, quoted = q.Parts[0], true
 	}
 	p, ok := part.(*syntax.ParamExp)
-	if !ok || p.Param == nil || p.Length || p.Repl != nil {
+	if !ok || p.Param == nil || p.Length || p.Repl != nil || e.expanded(p) != nil {
 		return nil, false
 	}
 	if p.Excl {
@@ -307,6 +307,9 @@ func (e *evaluator) word(w *syntax.Word) text {
 }
 
 func (e *evaluator) part(p syntax.WordPart, quoted bool) text {
+	if t := e.expanded(p); t != nil {
+		return t
+	}
 	switch p := p.(type) {
 	case *syntax.Lit:
 		return e.literal(p, quoted)
@@ -339,6 +342,16 @@ func (e *evaluator) part(p syntax.WordPart, quoted bool) text {
 		return e.substitution(p)
 	}
 	return unknown(source(p), e.line(p.Pos()))
+}
+
+// expanded is a part of a value that is a script, where it stands for what only a run knows: that
+// was expanded before, and means what it meant then. It is nil elsewhere.
+func (e *evaluator) expanded(p syntax.WordPart) text {
+	from, to := int(p.Pos().Offset()), int(p.End().Offset())
+	if _, plain := p.(*syntax.Lit); plain || to > len(e.origin) || !e.origin[from].open {
+		return nil
+	}
+	return slices.Clone(e.origin[from:to])
 }
 
 // source spells a node as it is written.

@@ -91,6 +91,7 @@ func TestRead(t *testing.T) {
 		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 2\nrun 2"},
 		{"quotes of a call", "g() { run $#; }; f() { g $1; g \"$1\"; g $@; }; f \"a b\" c; set -- \"d e\"; g $1; g \"$@\"", "run 2\nrun 1\nrun 3\nrun 2\nrun 1"},
 		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
+		{"eval of what only a run knows", "C=\"run --a $A $1 ${L[@]}\"; A=1; L=(2); f() { eval $C; }; f 3; if [ $U ]; then D=\"a;\"; else D=\"b;\"; fi; D=\"$D run 4\"; eval $D", "run --a <$A> <$1> <${L[@]}>\n<${D}> run 4"},
 		{"quotes of what only a run knows, in quotes", "H=$(head -1 f | awk '{print $1}'); C=\"bash -c 'cd /x && run --h $H --a 1'\"; eval $C", "cd /x\nrun --h <$(head -1 f | awk \"{print $1}\")> --a 1\nbash -c cd /x && run --h $(head -1 f | awk \"{print $1}\") --a 1"},
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},
 		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
