@@ -33,6 +33,8 @@ func TestForeign(t *testing.T) {
 		{"sft.yaml", "model: a/b\ndist_config:\n  name: fsdp2\ncutoff_len: 2048\n", "TorchTitan is what shards as FSDP does"},
 		{"run.sh", "torchrun train.py --fsdp 'full_shard auto_wrap' --output_dir o --bf16 True", "it starts transformers' Trainer with FSDP"},
 		{"run.sh", "composer train/train.py mpt-7b.yaml", "it starts LLM Foundry"},
+		{"run.sh", "torchrun --nproc_per_node 8 train.py /data --optimizer adam --adam-eps 1e-9 --lr 1e-3 --min-lr 0 --weight-decay 0 --seed 1 --arch t --adam-betas 0.9 0.997 --clip-norm 0 --lr-scheduler inverse_sqrt --warmup-init-lr 0 --warmup-updates 9 --dropout 0.1 --criterion c --label-smoothing 0.1 --max-epoch 3 --fuse-layer-norm --save-dir o --amp --online-eval", "it starts train.py, whose options say no run that ndc reads"},
+		{"run.sh", "P=\" --tensor_model_parallel_size 2 --sequence_parallel --pipeline_model_parallel_size 1 --overlap_grad_reduce\"\nO=\" --do_train --stage=sft --finetuning_type=full --dataset_dir=d --dataset=x --template=q --model_name_or_path=m --output_dir=o --learning_rate=2e-5 --max_steps=9 --bf16\"\ntorchrun --nproc_per_node=8 run_train.py $O $P --use_mca", "it starts run_train.py, whose options say no run that ndc reads"},
 		{"run.sh", "python3 -m oneflow.distributed.launch --nproc_per_node 8 tools/train_net.py train.dist.tensor_parallel_size=2 train.global_batch_size=8", "it starts LiBai"},
 		{"run.sh", "colossalai run --nproc_per_node 8 --hostfile hosts train.py --plugin zero2 --batch_size 8", "it starts Colossal-AI"},
 		{"run.sh", "torchrun train_dist.py scripts/train_dist.yaml runtime.parallel.pp_deg=1 runtime.parallel.global_tp_deg=1", "it starts Galvatron"},

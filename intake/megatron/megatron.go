@@ -56,28 +56,45 @@ type reading struct {
 func Command(s *shell.Script) (shell.Command, bool) {
 	versions := megatron.Backend{}.Versions()
 	table, _ := megatron.Tables(versions[len(versions)-1])
-	best, most, fewest, part := shell.Command{}, 0, 0, -1
+	best, most, fewest, part, other := shell.Command{}, 0, 0, -1, false
 	for i, c := range s.Commands {
 		if k := behind(c); k > 0 && strings.HasPrefix(path.Base(c.Words[k-1].Text), "pretrain_") {
 			part = i
 		}
-		if n, others := known(table, c); n > most || n == most && others < fewest {
+		switch n, others := known(table, c); {
+		case n >= enough && part != i && strange(c.Words, n, others):
+			other = true
+		case n > most || n == most && others < fewest:
 			best, most, fewest = c, n, others
 		}
 	}
-	if most >= enough {
-		return best, true
+	if most >= enough || other {
+		return best, most >= enough
 	}
 	var all shell.Command
 	for _, c := range s.Lists {
 		all.Words = append(all.Words, c.Words...)
 		all.Line = c.Line
 	}
-	n, _ := known(table, all)
+	n, others := known(table, all)
 	if part >= 0 && n >= enough { // the lists are what it does not say itself
 		all.Words = append(all.Words, s.Commands[part].Words[behind(s.Commands[part]):]...)
 	}
-	return all, n >= enough
+	return all, n >= enough && (part >= 0 || !strange(all.Words, n, others))
+}
+
+// strange reports the options of a program that has some of Megatron-LM's names, as many have a
+// learning rate and a seed, beside more than twice as many of its own. Forks have fewer, and of
+// programs on top of it those that ndc knows may have more.
+func strange(words []shell.Word, known, others int) bool {
+	return others > 2*known && !slices.ContainsFunc(words, func(w shell.Word) bool {
+		for _, p := range programs() {
+			if p.Option != "" && p.Option == w.Text {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // module is the name of a module of Python in a package.
