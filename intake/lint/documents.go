@@ -2,9 +2,12 @@ package lint
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/backends/deepspeed"
 	"github.com/ndc-dev/ndc/intake/tree"
@@ -14,22 +17,56 @@ import (
 // from here-documents.
 func checkDocuments(s *script) {
 	for _, d := range s.shell.Documents {
-		n, err := tree.JSON([]byte(d.Content))
-		o := n.Object()
-		if err != nil || !slices.ContainsFunc(o, func(m tree.Member) bool {
-			return slices.Contains([]string{"zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size"}, m.Key)
-		}) {
-			continue
+		if n, err := tree.JSON([]byte(d.Content)); err == nil && isEngine(n.Object()) {
+			s.keys(n.Object(), "", d.Line-1)
 		}
-		s.keys(o, "", d.Line-1)
 	}
 }
 
+// isEngine reports a configuration of DeepSpeed.
+func isEngine(o tree.Object) bool {
+	return slices.ContainsFunc(o, func(m tree.Member) bool {
+		return slices.Contains([]string{"zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size"}, m.Key)
+	})
+}
+
+// configurations are what files are that are named with scripts, by the end of their names.
+var configurations = map[string]string{".json": "JSON", ".toml": "TOML", ".yaml": "YAML", ".yml": "YAML", ".py": "a program in Python"}
+
+// interpreter is what runs a script that is none for bash.
+var interpreter = regexp.MustCompile(`^#![ \t]*(?:\S*/env[ \t]+(?:-S[ \t]+)?)?(?:\S*/)?(t?csh|fish|python[0-9.]*|perl|ruby|node|Rscript|julia|uv)\s`)
+
+// isNoScript reports a file that bash does not read, of which the keys are checked where it is a
+// configuration of DeepSpeed.
+func (s *script) isNoScript() bool {
+	if m := interpreter.FindSubmatchIndex(s.src); m != nil {
+		s.report(Syntax, s.span(m[2], m[3]), fmt.Sprintf("%s runs it, and what is looked at are scripts for bash and sbatch.", s.src[m[2]:m[3]]))
+		return true
+	}
+	what := configurations[path.Ext(s.name)]
+	if what == "JSON" {
+		if n, err := tree.JSON(s.src); err != nil {
+			what = "no " + what + ": " + err.Error()
+		} else if isEngine(n.Object()) {
+			s.keys(n.Object(), "", 0)
+			return true
+		}
+	}
+	if what != "" {
+		s.report(Syntax, s.span(0, 1), fmt.Sprintf("It is %s. What is looked at are scripts for bash and sbatch, and configurations of DeepSpeed.", what))
+	}
+	return what != ""
+}
+
 // keys reports keys that no release of DeepSpeed has and that are nearly one of
-// their place. Programs keep keys of their own there, too.
+// their place. Programs keep keys of their own there, too, and what begins with
+// another character than a letter is switched off.
 func (s *script) keys(o tree.Object, above string, line int) {
 	known := deepSpeedKeys()[above]
 	for _, m := range o {
+		if !strings.ContainsFunc(m.Key[:min(1, len(m.Key))], unicode.IsLetter) {
+			continue
+		}
 		if near := closest(m.Key, known); near != "" && !slices.Contains(known, m.Key) {
 			all := (deepspeed.Backend{}).Versions()
 			s.report(UnknownKey, s.find(line+m.Line, m.Key), fmt.Sprintf("No release of DeepSpeed from %s to %s has a key %s. Did you mean %s?", all[0], all[len(all)-1], above+m.Key, near))

@@ -46,7 +46,7 @@ type Options struct {
 // Check lists what is wrong with a script. The name is that of its ranges.
 func Check(name string, src []byte, o Options) diag.List {
 	s := &script{name: name, src: src, release: o.Release, slurm: o.Slurm}
-	if s.text() && s.read() {
+	if s.text() && !s.isNoScript() && s.read() {
 		for _, check := range []func(*script){
 			checkDirectives, checkSubmission, checkSignals, checkOutput,
 			checkCommands, checkPipes, checkVariables, checkEnvironment, checkSecrets,

@@ -184,6 +184,30 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
+// TestNoScript: of files that bash does not read the configurations of DeepSpeed are checked.
+func TestNoScript(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"ds.json", "{\n  \"zero_optimization\": {\n    \"stage\": 2\n  }\n}\n", ""},
+		{"ds.json", "{\n  \"zero_optimization\": {\n    \"overlap_com\": true\n  }\n}\n", "Did you mean overlap_comm?"},
+		{"ds.json", "{\n  \"zero_optimization\": {\"stage\": 2},\n  \"#flops_profiler\": {\"enable\": true},\n  \"_flops_profiler\": {}\n}\n", ""},
+		{"ds.json", "{\n  \"train_batch_size\": GBS\n}\n", "It is no JSON: line 2: "},
+		{"config.json", "{\"hidden_size\": 8}\n", "It is JSON. "},
+		{"llama3.toml", "[training]\nsteps = 10\n", "It is TOML. "},
+		{"train.py", "print(os.environ[\"A\"])\n", "It is a program in Python. "},
+		{"train.sbatch", "#!/usr/bin/env python3\n#SBATCH --nodes=2\nprint(1)\n", "python3 runs it"},
+		{"run.job", "#!/bin/tcsh -f\nif ($x == 1) then\nendif\n", "tcsh runs it"},
+		{"run.sh", "#!/bin/bash -l\npython3 x.py\n", ""},
+	} {
+		var got []string
+		for _, d := range Check(c.name, []byte(c.content), Options{}) {
+			got = append(got, d.Detail)
+		}
+		if c.want == "" && got != nil || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+			t.Errorf("%s: %q\n got %q\nwant %q", c.name, c.content, got, c.want)
+		}
+	}
+}
+
 // TestSubstitution: what bash refuses in ${…} ends a command and no script, as bash says.
 func TestSubstitution(t *testing.T) {
 	for word, goesOn := range map[string]bool{"${that NAME}": true, "${(f)x}": true, "${${x}}": true, "${#a b}": true, "${}": true, "${a!}": true, "${a": false, "${x:-b": false, "$(echo": false} {
