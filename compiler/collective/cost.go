@@ -32,15 +32,11 @@ func (t *Topology) collective(op Operation, s shape) price {
 	return p
 }
 
-// mostRails is how many NICs of one NVLink domain a single communicator was
-// seen to drive: all-reduce over GB200 racks levels off at what about twelve
-// 400 Gb/s NICs carry, far below the 72 of a rack.
-const mostRails = 12
-
-// railBandwidth is what all NICs of one island carry for one group. Groups
-// with one member per island use one GPU's share each.
+// railBandwidth is what all NICs of one island carry for one group, as far as a
+// single communicator drives them. Groups with one member per island use one GPU's
+// share each.
 func (t *Topology) railBandwidth(op Operation, s shape) float64 {
-	driven := math.Min(float64(s.local), mostRails)
+	driven := math.Min(float64(s.local), constants.mostNICs)
 	return driven * t.network * t.fabric.efficiency(op) * t.uncongested(s) / t.wiring.neighbours(s)
 }
 
@@ -75,7 +71,7 @@ func (t *Topology) insideBandwidth(op Operation, s shape) float64 {
 	c := t.curves.at(op, s.local)
 	scaled := c.Bandwidth * t.nvlink / t.curves.nvlink
 	if t.nvlink < t.curves.nvlink && op != AllReduce {
-		return math.Max(scaled, math.Min(c.Bandwidth, cutShare()*t.nvlink))
+		return math.Max(scaled, math.Min(c.Bandwidth, constants.cutNVLink*t.nvlink))
 	}
 	return scaled
 }
@@ -118,7 +114,7 @@ func (t *Topology) send(s shape) price {
 		return p
 	case s.nvlink && s.islands == 1:
 		c := t.curves.at(AllToAll, 2)
-		return price{latency: c.Latency + t.nvlinkLatency, rate: 1 / (t.nvlink * nvlinkCopy)}
+		return price{latency: c.Latency + t.nvlinkLatency, rate: 1 / (t.nvlink * constants.copyNVLink)}
 	case s.islands == 1:
 		p := pcie().overhead(sendReceive, s, t.pcieLatency)
 		p.rate = 1 / (t.pcie * pcie().efficiency(sendReceive))
@@ -129,8 +125,3 @@ func (t *Topology) send(s shape) price {
 	p.rate = 1 / (t.network * t.fabric.efficiency(sendReceive))
 	return p
 }
-
-// nvlinkCopy is the share of an NVLink's rate that a copy between two GPUs
-// reaches: A100 275 of 300, H100 376 and H200 396 of 450, GB200 747 of 900
-// GB/s (stas00/ml-engineering, network).
-const nvlinkCopy = 0.84

@@ -68,15 +68,35 @@ func nearestCurves(c *job.Cluster) *measuredGPU {
 	return best
 }
 
-// cutLink is the line of data/cut.jsonl.
-type cutLink struct {
-	Link   string  `json:"link"`
-	Share  float64 `json:"share"` // of their rate that links carry of which some are cut off
+// constant is one line of data/constants.jsonl.
+type constant struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
 	Source string  `json:"source"`
 }
 
-// cutShare is what cut-down NVLink carries, as a share of its rate.
-var cutShare = sync.OnceValue(func() float64 { return decode[cutLink]("cut")[0].Share })
+// constants are the lines of data/constants.jsonl.
+var constants = func() (c struct {
+	cutNVLink   float64 // share of their rate that links carry of which some are cut off
+	copyNVLink  float64 // share of NVLink's rate that a copy between two GPUs reaches
+	hopNVLink   float64 // seconds of a hop over NVLink that the measured curves include
+	mostNICs    float64 // of one island that a single communicator was seen to drive
+	slowestPCIe float64 // bytes per second of a host link that the cluster does not describe
+}) {
+	lines := facts.By(decode[constant]("constants"), func(line constant) string { return line.Name })
+	for name, into := range map[string]*float64{
+		"cut_nvlink": &c.cutNVLink, "copy_nvlink": &c.copyNVLink, "hop_nvlink": &c.hopNVLink,
+		"most_nics": &c.mostNICs, "slowest_pcie": &c.slowestPCIe,
+	} {
+		line, ok := lines[name]
+		if !ok {
+			panic("collective: constants.jsonl lacks " + name)
+		}
+		*into = line.Value
+	}
+	return c
+}()
 
 // major is the generation of a compute capability such as "9.0".
 func major(capability string) float64 {

@@ -27,14 +27,6 @@ type Topology struct {
 	nvlinkLatency, pcieLatency, networkLatency float64
 }
 
-// What the tables of NVLink include per hop: the latency of its measured GPUs
-// is 1.4 to 2.3 µs (all-gather of 1 KiB over 8 GPUs, per step).
-const nvlinkHop = 2.5e-6
-
-// slowestPCIe stands in for a host link that the cluster does not describe:
-// 16 lanes of PCIe 3, 8 GT/s each, 128 of 130 bits.
-const slowestPCIe = 15.75e9
-
 // NewTopology prepares the cluster. The cluster is not kept.
 func NewTopology(c *job.Cluster) *Topology {
 	n := &c.Network
@@ -46,11 +38,11 @@ func NewTopology(c *job.Cluster) *Topology {
 	t.network = float64(n.Bandwidth) * t.nics / float64(max(1, c.GPUsPerNode))
 	t.curves = nearestCurves(c)
 	t.fabric = fabricOf(n.Kind)
-	t.nvlinkLatency = math.Max(0, float64(c.NVLink.Latency)-nvlinkHop)
+	t.nvlinkLatency = math.Max(0, float64(c.NVLink.Latency)-constants.hopNVLink)
 	t.pcieLatency = math.Max(0, float64(c.PCIe.Latency)-pcie().hopLatency)
 	t.networkLatency = math.Max(0, float64(n.Latency)-t.fabric.hopLatency)
 	if t.pcie <= 0 {
-		t.pcie = slowestPCIe
+		t.pcie = constants.slowestPCIe
 	}
 	return t
 }
