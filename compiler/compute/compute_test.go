@@ -2,10 +2,8 @@ package compute
 
 import (
 	"bufio"
-	"encoding/json"
 	"math"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
@@ -335,18 +333,6 @@ func TestLeftOut(t *testing.T) {
 	}
 	if size > 1_500_000 || rows < 100_000 {
 		t.Errorf("%d bytes, %d rows", size, rows)
-	}
-}
-
-// TestSources: every embedded record says where it is from.
-func TestSources(t *testing.T) {
-	for _, name := range []string{"surfaces", "attention", "passes", "traffic", "constants"} {
-		for line := range strings.Lines(content(name)) {
-			var r struct{ Source string }
-			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Source == "" {
-				t.Errorf("%s.jsonl: source %q, %v: %s", name, r.Source, err, line)
-			}
-		}
 	}
 }
 
