@@ -30,8 +30,7 @@ const fusedLayers = "fused"
 // that every operator of the forward and of the backward pass reads and writes,
 // views apart (integration/oracle/operators.py counts them again).
 var implementations = sync.OnceValue(func() map[string]map[string]moved {
-	var records []moved
-	readJSON("data/layers.json", &records)
+	records := embedded[[]moved]("layers")
 	all := map[string]map[string]moved{fusedLayers: {}}
 	for _, r := range records {
 		if all[r.Layers] == nil {

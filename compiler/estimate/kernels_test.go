@@ -63,8 +63,7 @@ func TestEveryImplementation(t *testing.T) {
 // TestLikeAnother: an implementation that is like another differs from it in
 // the operations that it lists, and in no others.
 func TestLikeAnother(t *testing.T) {
-	var records []moved
-	readJSON("data/layers.json", &records)
+	records := embedded[[]moved]("layers")
 	all, listed := implementations(), map[[2]string]bool{}
 	for _, r := range records {
 		listed[[2]string{r.Layers, r.Operation}] = true

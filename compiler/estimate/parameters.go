@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -40,10 +40,7 @@ func DefaultParameters() Parameters { return maps.Clone(defaultParameters()) }
 
 // Every worker of every search asks for the values, so that they are read once.
 var (
-	parameterRecords = sync.OnceValue(func() (records []Parameter) {
-		readJSON("data/parameters.json", &records)
-		return records
-	})
+	parameterRecords  = sync.OnceValue(func() []Parameter { return embedded[[]Parameter]("parameters") })
 	defaultParameters = sync.OnceValue(func() Parameters {
 		p := Parameters{}
 		for _, r := range parameterRecords() {
@@ -86,7 +83,7 @@ type silicon struct {
 
 // silicons are data/silicon.json: the chips, the share of multiprocessors below
 // which a board of one was cut, and the GPUs whose host is a Grace CPU.
-var silicons = func() (s struct {
+var silicons = embedded[struct {
 	Cut struct {
 		Value  float64
 		Source string
@@ -96,10 +93,7 @@ var silicons = func() (s struct {
 		Source string
 	}
 	Chips []silicon
-}) {
-	readJSON("data/silicon.json", &s)
-	return s
-}()
+}]("silicon")
 
 // siliconOf is the chip of a GPU; without a name where no rows speak of it.
 func siliconOf(gpu *job.GPU) silicon {
@@ -159,13 +153,11 @@ func powerOf(gpu *job.GPU) float64 {
 	return min(limit, s.Most/s.Watts)
 }
 
-// readJSON reads an embedded file.
-func readJSON(name string, into any) {
-	b, err := data.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(b, into)
-	}
+// embedded reads a file of data.
+func embedded[T any](name string) T {
+	text, err := data.ReadFile("data/" + name + ".json")
 	if err != nil {
-		panic("estimate: " + name + ": " + err.Error())
+		panic("estimate: " + err.Error())
 	}
+	return facts.One[T]("estimate: "+name+".json", string(text))
 }

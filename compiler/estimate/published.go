@@ -23,10 +23,7 @@ type Published struct {
 }
 
 // published are data/published.json, which every described plan is held to.
-var published = sync.OnceValue(func() (list []Published) {
-	readJSON("data/published.json", &list)
-	return list
-})
+var published = sync.OnceValue(func() []Published { return embedded[[]Published]("published") })
 
 // longSequence is the longest sequence that is not called long.
 const longSequence = 8192

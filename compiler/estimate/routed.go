@@ -24,11 +24,7 @@ type Routed struct {
 }
 
 // RoutedRecords lists data/routed.json in its order.
-func RoutedRecords() []Routed {
-	var records []Routed
-	readJSON("data/routed.json", &records)
-	return records
-}
+func RoutedRecords() []Routed { return embedded[[]Routed]("routed") }
 
 // uneven says of a mixture whose job does not state how unevenly its experts are
 // loaded what its step would take if they were as unevenly loaded as in the
