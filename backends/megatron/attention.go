@@ -73,15 +73,12 @@ func (v *version) flashTakesLatent(j *job.Job) bool {
 		(keys > 128 && keys <= 192 && values > 96 && values <= 128 || keys <= 64 && values <= 256)
 }
 
-// headWidths are the widths of a head's keys and values. Under document masks
-// latent attention fills its values up to its keys (multi_latent_attention.py).
+// headWidths are the widths of a head's keys and values as a kernel sees them. Under
+// document masks latent attention fills its values up to its keys
+// (multi_latent_attention.py).
 func headWidths(j *job.Job) (keys, values int) {
-	mla := j.Model.Attention.MLA
-	if mla == nil {
-		return j.Model.Attention.HeadDim, j.Model.Attention.HeadDim
-	}
-	keys, values = mla.QKNopeHeadDim+mla.QKRopeHeadDim, mla.VHeadDim
-	if j.Training.Data.DocumentMask {
+	keys, values = j.Model.Attention.HeadWidths()
+	if j.Model.Attention.MLA != nil && j.Training.Data.DocumentMask {
 		values = keys
 	}
 	return keys, values

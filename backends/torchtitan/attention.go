@@ -40,14 +40,6 @@ func attentionPackage(j *job.Job, kernel string) string {
 	return ""
 }
 
-// headWidths are the widths of a head's keys and of its values.
-func headWidths(m *job.Model) (keys, values int) {
-	if a := m.Attention.MLA; a != nil {
-		return a.QKNopeHeadDim + a.QKRopeHeadDim, a.VHeadDim
-	}
-	return m.Attention.HeadDim, m.Attention.HeadDim
-}
-
 // checkAttention says why the kernel that a job names cannot train it, "" where it
 // can.
 func checkAttention(j *job.Job) string { return lacksKernel(j, j.Execution.Attention.Value) }
@@ -74,7 +66,7 @@ func lacksFlexFlash(j *job.Job) string {
 	if c := j.Cluster.GPU.Capability(); c < 9 || c >= 11 {
 		return fmt.Sprintf("flex_flash is FlashAttention 4 under a mask, which has kernels for compute capability 9 and 10 (Hopper, B200 to GB300); %s has %s.", j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability)
 	}
-	if keys, values := headWidths(&j.Model); max(keys, values) > 128 {
+	if keys, values := j.Model.Attention.HeadWidths(); max(keys, values) > 128 {
 		return fmt.Sprintf("flex_flash has a backward pass for heads of at most 128: FlashAttention 4 does not take TorchTitan's masks in blocks of 256 × 128 with wider ones. The model has %d for keys and %d for values.", keys, values)
 	}
 	return ""
@@ -89,7 +81,7 @@ func lacksVarlen(j *job.Job) string {
 		return "With attention sinks varlen learns wrong queries and keys: torch 2.14 drops, without an error, the gradient of the log-sum-exp that sinks scale the output by. flash and flex_flash have it."
 	}
 	c := j.Cluster.GPU.Capability()
-	keys, values := headWidths(&j.Model)
+	keys, values := j.Model.Attention.HeadWidths()
 	switch {
 	case c < 8 || c >= 11:
 		return fmt.Sprintf("varlen is FlashAttention 2, 3 or 4 on compute capability 8, 9 or 10; %s has %s.", j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability)

@@ -349,7 +349,7 @@ func flexes022(f *family, j *job.Job) bool {
 // Hopper and its successor, and FlashAttention none (torch 2.11,
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
 func fused022(j *job.Job) bool {
-	keys, values := headWidths(&j.Model)
+	keys, values := j.Model.Attention.HeadWidths()
 	c := j.Cluster.GPU.Capability()
 	return keys == values || max(keys, values) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && values == 128
 }

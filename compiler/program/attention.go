@@ -214,12 +214,11 @@ func (p *Program) coreAttention(k Kind, s *Shape) CoreAttention {
 		Keys:    m.SequenceLength,
 		Heads:   m.Attention.Heads / s.TensorParallel,
 		KVHeads: max(m.Attention.KVHeads/s.TensorParallel, 1),
-		QKDim:   m.Attention.HeadDim, VDim: m.Attention.HeadDim,
-		Window: k.Window,
+		Window:  k.Window,
 	}
+	c.QKDim, c.VDim = m.Attention.HeadWidths()
 	if m.Attention.MLA != nil {
 		c.KVHeads = c.Heads
-		c.QKDim, c.VDim = m.Attention.MLA.QKNopeHeadDim+m.Attention.MLA.QKRopeHeadDim, m.Attention.MLA.VHeadDim
 	}
 	return c
 }

@@ -49,11 +49,8 @@ func (p *Program) attentionFLOPs(kind int) float64 {
 		return 0
 	}
 	m := p.Model
-	dims := 2 * m.Attention.HeadDim
-	if m.Attention.MLA != nil {
-		dims = m.Attention.MLA.QKNopeHeadDim + m.Attention.MLA.QKRopeHeadDim + m.Attention.MLA.VHeadDim
-	}
-	return 2 * float64(blocks*m.Attention.Heads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
+	keys, values := m.Attention.HeadWidths()
+	return 2 * float64(blocks*m.Attention.Heads*(keys+values)) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
 }
 
 // scanFLOPs is the forward scan of a mixer's state per token.

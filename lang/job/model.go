@@ -55,6 +55,15 @@ type Attention struct {
 	MLA           *MLA // nil: heads of their own
 }
 
+// HeadWidths are the widths of a head's keys, which are those of its queries, and of
+// its values. With latent attention they differ.
+func (a *Attention) HeadWidths() (keys, values int) {
+	if m := a.MLA; m != nil {
+		return m.QKNopeHeadDim + m.QKRopeHeadDim, m.VHeadDim
+	}
+	return a.HeadDim, a.HeadDim
+}
+
 // Activation is the function between the matrices of an MLP.
 type Activation struct {
 	Kind   string  // swiglu, geglu, gelu, relu2
