@@ -56,7 +56,7 @@ func checkDegrees(j *job.Job) diag.List {
 // uncut is the first thing that no allowed degree divides.
 func (d *degree) uncut() option.Whole {
 	for _, w := range d.cuts {
-		if !slices.ContainsFunc(divisors(w.Size), d.choice.Allows) {
+		if !slices.ContainsFunc(layout.Divisors(w.Size, w.Size), d.choice.Allows) {
 			return w
 		}
 	}
@@ -65,7 +65,8 @@ func (d *degree) uncut() option.Whole {
 
 // fitting lists the allowed degrees that divide everything that they cut.
 func (d *degree) fitting(allowed func(int) bool) []int {
-	return slices.DeleteFunc(divisors(d.cuts[0].Size), func(n int) bool {
+	whole := d.cuts[0].Size
+	return slices.DeleteFunc(layout.Divisors(whole, whole), func(n int) bool {
 		return !allowed(n) || slices.ContainsFunc(d.cuts, func(w option.Whole) bool { return w.Size%n != 0 })
 	})
 }
@@ -94,17 +95,6 @@ func (d *degree) nearest(to int) string {
 }
 
 func counted(w option.Whole) string { return units.Count(w.Size, w.Noun) }
-
-// divisors lists the divisors of n, ascending.
-func divisors(n int) []int {
-	var list []int
-	for i := 1; i <= n; i++ {
-		if n%i == 0 {
-			list = append(list, i)
-		}
-	}
-	return list
-}
 
 // mostNearby is how many degrees around a pinned one are tried before all.
 const mostNearby = 4

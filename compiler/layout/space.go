@@ -126,15 +126,15 @@ func (r *Recompute) Fill(l *plan.Layout, layers int) {
 // that do not divide what they cut, heads and the sequence, nobody would try.
 func (s *Space) meshes() {
 	c, gpus := &s.job.Constraints.Layout, s.job.Cluster.GPUs()
-	for _, pp := range divisors(gpus, 1<<30) {
+	for _, pp := range Divisors(gpus, 1<<30) {
 		if !s.pipelineDegree(pp) {
 			continue
 		}
-		for _, tp := range divisors(gpus/pp, s.job.Model.Attention.Heads) {
+		for _, tp := range Divisors(gpus/pp, s.job.Model.Attention.Heads) {
 			if !c.TensorParallel.Allows(tp) || s.job.Model.Attention.Heads%tp != 0 {
 				continue
 			}
-			for _, cp := range divisors(gpus/pp/tp, s.job.Model.SequenceLength) {
+			for _, cp := range Divisors(gpus/pp/tp, s.job.Model.SequenceLength) {
 				if !c.ContextParallel.Allows(cp) || cp > 1 && !s.target.ContextParallel || s.job.Model.SequenceLength%cp != 0 {
 					continue
 				}
@@ -161,7 +161,7 @@ func (s *Space) dataAxes(m Mesh, dp int) {
 		if dp*m.ContextParallel == 1 {
 			m.LesserStages = stages[:i]
 		}
-		for _, shard := range divisors(dp, dp) {
+		for _, shard := range Divisors(dp, dp) {
 			replicate := dp / shard
 			switch {
 			case zero == 0 && shard > 1,
@@ -208,7 +208,7 @@ func (s *Space) expertDegrees(width int) []int {
 	if s.job.Model.MoE == nil || !s.target.ExpertParallel {
 		return []int{1}
 	}
-	return slices.DeleteFunc(divisors(width, s.job.Model.MoE.Experts), func(ep int) bool {
+	return slices.DeleteFunc(Divisors(width, s.job.Model.MoE.Experts), func(ep int) bool {
 		return s.job.Model.MoE.Experts%ep != 0
 	})
 }
@@ -219,7 +219,7 @@ func (s *Space) expertTensorDegrees(tp int) []int {
 	if s.job.Model.MoE == nil || !s.target.ExpertTensorParallel {
 		return []int{1}
 	}
-	return divisors(tp, tp)
+	return Divisors(tp, tp)
 }
 
 func (s *Space) sequenceAxis(m Mesh) {
@@ -243,13 +243,13 @@ func (s *Space) newBatches(dp int) []int {
 	if gbs%dp != 0 {
 		return nil
 	}
-	return slices.DeleteFunc(divisors(gbs/dp, gbs), func(mbs int) bool {
+	return slices.DeleteFunc(Divisors(gbs/dp, gbs), func(mbs int) bool {
 		return !c.MicroBatchSize.Allows(mbs) || !c.MicroBatches.Allows(gbs/dp/mbs)
 	})
 }
 
-// divisors lists the divisors of n up to limit, ascending.
-func divisors(n, limit int) []int {
+// Divisors lists the divisors of n up to limit, ascending.
+func Divisors(n, limit int) []int {
 	var d []int
 	for i := 1; i*i <= n; i++ {
 		if n%i == 0 {
