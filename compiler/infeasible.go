@@ -85,7 +85,7 @@ func missReason(j *job.Job, p *plan.Plan, broken diag.ID) plan.Reason {
 		memoryReason(p, &r)
 	case search.IDHostMemory:
 		r.Needed, r.Available = float64(p.Memory.Host.BytesPerNode), float64(j.Cluster.HostMemory)
-		r.Summary = fmt.Sprintf("every node needs %s beside its GPUs of %s host_memory: %s", gib(p.Memory.Host.BytesPerNode), gib(j.Cluster.HostMemory), largest(p.Memory.Host.Ledger, p.Memory.Host.BytesPerNode))
+		r.Summary = fmt.Sprintf("every node needs %s beside its GPUs of %s host_memory: %s", p.Memory.Host.BytesPerNode.HumanGiB(), j.Cluster.HostMemory.HumanGiB(), largest(p.Memory.Host.Ledger, p.Memory.Host.BytesPerNode))
 	case search.IDTrainingTime:
 		timeReason(j, p, &r)
 	case search.IDGPUHours:
@@ -109,7 +109,7 @@ func missReason(j *job.Job, p *plan.Plan, broken diag.ID) plan.Reason {
 func memoryReason(p *plan.Plan, r *plan.Reason) {
 	needed := p.Memory.NeededBytes
 	r.Needed, r.Available = float64(needed), float64(p.Memory.UsableBytes)
-	r.Summary = fmt.Sprintf("stage %d needs %s (%s with the margin for its error) of %s usable on rank %d: %s", r.Stage, gib(p.Memory.Peak.DeviceBytes), gib(needed), gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
+	r.Summary = fmt.Sprintf("stage %d needs %s (%s with the margin for its error) of %s usable on rank %d: %s", r.Stage, p.Memory.Peak.DeviceBytes.HumanGiB(), needed.HumanGiB(), p.Memory.UsableBytes.HumanGiB(), r.Rank, largestLines(p, r.Stage))
 }
 
 // largestLines names what a stage holds most of.
@@ -131,21 +131,13 @@ func largest(ledger []plan.LedgerLine, sum units.Bytes) string {
 	slices.SortStableFunc(lines, func(a, b plan.LedgerLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	var parts []string
 	for _, l := range lines[:min(4, len(lines))] {
-		parts = append(parts, fmt.Sprintf("%.1f %s", float64(l.Bytes)/float64(units.GiB), l.Name))
+		parts = append(parts, fmt.Sprintf("%.1f %s", l.Bytes.GiB(), l.Name))
 		sum -= l.Bytes
 	}
 	if sum > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f other", float64(sum)/float64(units.GiB)))
+		parts = append(parts, fmt.Sprintf("%.1f other", sum.GiB()))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// gib writes an amount of memory; one that would be none in GiB in a smaller unit.
-func gib(b units.Bytes) string {
-	if b > 0 && b < units.GiB/20 {
-		return b.Human()
-	}
-	return fmt.Sprintf("%.1f GiB", float64(b)/float64(units.GiB))
 }
 
 // worstCommunication names the collective that is exposed longest.
@@ -162,7 +154,7 @@ func worstCommunication(p *plan.Plan) string {
 		}
 		return 0
 	})
-	return fmt.Sprintf("%s over %s, %s a step on %s", c.Collective, c.Group, gib(c.Bytes), c.Link)
+	return fmt.Sprintf("%s over %s, %s a step on %s", c.Collective, c.Group, c.Bytes.HumanGiB(), c.Link)
 }
 
 // change is a modification of a job that may make it fit.
@@ -445,7 +437,7 @@ func hostChange(j *job.Job, o *search.Outcome) []change {
 	to := func(memory units.Bytes) func(j *job.Job) { return func(j *job.Job) { j.Cluster.HostMemory = memory } }
 	return []change{{
 		describe: func(_ *job.Job, c *search.Candidate) string {
-			return fmt.Sprintf("cluster.host_memory = \"%.0fGiB\" (now %s)", math.Ceil(float64(c.Result.HostBytes)/float64(units.GiB)), gib(now))
+			return fmt.Sprintf("cluster.host_memory = \"%.0fGiB\" (now %s)", math.Ceil(c.Result.HostBytes.GiB()), now.HumanGiB())
 		},
 		nearest: []func(j *job.Job){to((o.HostBytes + units.GiB - 1) / units.GiB * units.GiB)},
 		apply:   to(mostHostMemory * now),

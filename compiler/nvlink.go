@@ -50,7 +50,7 @@ func traffic(all []plan.Communication, group string) string {
 	var parts []string
 	for _, c := range all {
 		if c.Group == group && c.Seconds > 0 {
-			parts = append(parts, fmt.Sprintf("%s of %s over %s", c.Collective, gib(c.Bytes), c.Link))
+			parts = append(parts, fmt.Sprintf("%s of %s over %s", c.Collective, c.Bytes.HumanGiB(), c.Link))
 		}
 	}
 	if parts == nil {

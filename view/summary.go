@@ -331,28 +331,17 @@ func Bar(part, whole units.Bytes) string {
 
 // largest names the three largest lines of a ledger.
 func largest(ledger []plan.LedgerLine) string {
-	used := map[int]bool{}
+	lines := slices.Clone(ledger)
+	slices.SortStableFunc(lines, func(a, b plan.LedgerLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	var parts []string
-	for range min(3, len(ledger)) {
-		best := -1
-		for i := range ledger {
-			if !used[i] && (best < 0 || ledger[i].Bytes > ledger[best].Bytes) {
-				best = i
-			}
-		}
-		used[best] = true
-		parts = append(parts, fmt.Sprintf("%s %.1f", ledger[best].Name, float64(ledger[best].Bytes)/float64(units.GiB)))
+	for _, l := range lines[:min(3, len(lines))] {
+		parts = append(parts, fmt.Sprintf("%s %.1f", l.Name, l.Bytes.GiB()))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// GiB writes an amount of memory; one that would be none in GiB in a smaller unit.
-func GiB(n units.Bytes) string {
-	if n > 0 && n < units.GiB/20 {
-		return n.Human()
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/float64(units.GiB))
-}
+// GiB writes an amount of memory.
+func GiB(n units.Bytes) string { return n.HumanGiB() }
 
 // GPUHours writes GPU-hours with as many digits as tell something.
 func GPUHours(h float64) string {

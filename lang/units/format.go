@@ -51,6 +51,15 @@ func (b Bytes) Human() string {
 	return sign + strconv.FormatFloat(n, 'f', 0, 64) + " B"
 }
 
+// HumanGiB formats the amount in GiB, so that amounts can be compared: "74.6 GiB".
+// What would be none of them is in a smaller unit, as of Human.
+func (b Bytes) HumanGiB() string {
+	if b > 0 && b < GiB/20 {
+		return b.Human()
+	}
+	return strconv.FormatFloat(b.GiB(), 'f', 1, 64) + " GiB"
+}
+
 // GiB returns the amount as a number of GiB.
 func (b Bytes) GiB() float64 { return float64(b) / float64(GiB) }
 
