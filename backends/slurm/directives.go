@@ -265,8 +265,8 @@ func isOption(s string) bool {
 // singleton lets one job of a name run at a time, beside what a chain says.
 var singleton = job.Variable{Name: "dependency", Value: "singleton"}
 
-// clock writes a limit as Slurm reads it, rounded down to whole minutes where
-// there are any.
+// clock writes a limit as sbatch reads it, with the days in front where there are any.
+// Parts of a second are left out: a limit is never longer than the job says.
 func clock(s units.Seconds) string {
 	t := int64(s)
 	days, h, m, sec := t/86400, t/3600%24, t/60%60, t%60
