@@ -2,6 +2,7 @@ package torchtitan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/capability"
@@ -43,7 +44,7 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 		diags.Warn(Differs, j.Sources.Range("training.precision"), "Experts in another precision",
 			fmt.Sprintf("In %s TorchTitan %s computes linear layers alone; the weights of experts are multiplied in bf16, and planned so. mxfp8 is of experts, too.", t.Precision, v.name))
 	}
-	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
+	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !slices.Contains(p.recipes, r) {
 		at := "fp8.recipe"
 		if !j.Sources.IsSet("training.fp8.recipe") {
 			at = "precision"

@@ -217,7 +217,7 @@ func (v *version) checkCheckpoint(j *job.Job, diags *diag.List) {
 			"torch reads Hugging Face weights with safetensors, which TorchTitan "+v.name+" does not require; without it the start ends with \"metadata is None\".")
 	}
 	v.checkExport(j, diags)
-	if f := v.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
+	if f := v.find(&j.Model); s.From == "huggingface" && !slices.Contains(f.weights, j.Model.Architecture) {
 		refuse("start.from", fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter reads Hugging Face weights of %s, not of %s. Convert the weights to a TorchTitan checkpoint, or use another backend.",
 			f.module, strings.Join(f.weights, " and "), j.Model.Architecture))
 	} else if s.From == "huggingface" && f.notRead != "" && (f.readWith == "" || !slices.Contains(j.Backend.ExtraArgs, "--"+f.readWith+"=true")) {
@@ -245,20 +245,11 @@ func (v *version) checkExport(j *job.Job, diags *diag.List) {
 	f := v.find(&j.Model)
 	switch {
 	case !yes || f == nil:
-	case !contains(f.weights, j.Model.Architecture) || f.notRead != "":
+	case !slices.Contains(f.weights, j.Model.Architecture) || f.notRead != "":
 		diags.Error(UnsupportedCheckpoint, at, "Weights that TorchTitan cannot write",
 			fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter does not write Hugging Face weights of %s. Remove %s, and convert the last checkpoint by another tool.", f.module, j.Model.Architecture, exportOption))
 	case !v.requiresSafetensors:
 		diags.Warn(NeedsPackage, at, "The image needs a further package",
 			"torch writes Hugging Face weights with safetensors, which TorchTitan "+v.name+" does not require; without it the program fails after its last step.")
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
