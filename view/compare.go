@@ -115,7 +115,7 @@ func compared(list []Compared, no func(*plan.Plan) string) []comparedRow {
 		})
 	}, duration)
 	c.heading("Run")
-	c.row("MFU", func(p *plan.Plan) string { return percent(p.Throughput.MFU) }, nil)
+	c.row("MFU", func(p *plan.Plan) string { return Percent(p.Throughput.MFU) }, nil)
 	c.quantity("time", func(p *plan.Plan) float64 { return float64(p.Run.Seconds) }, duration)
 	c.quantity("GPU-hours", func(p *plan.Plan) float64 { return p.Run.GPUHours }, GPUHours)
 	c.quantity("cost", func(p *plan.Plan) float64 { return p.Run.Cost }, func(x float64) string { return units.Significant(x, 4) })

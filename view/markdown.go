@@ -36,7 +36,7 @@ func comparison(b *strings.Builder, plans []*plan.Plan) {
 			row(b, name, "not feasible", "", "", "")
 			continue
 		}
-		row(b, name, Duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), percent(p.Throughput.MFU), GPUHours(p.Run.GPUHours))
+		row(b, name, Duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), Percent(p.Throughput.MFU), GPUHours(p.Run.GPUHours))
 	}
 }
 
@@ -100,11 +100,11 @@ func memoryTable(b *strings.Builder, m *plan.Memory) {
 // stepTable has a row for every part of the step that is more than a thousandth of it.
 func stepTable(b *strings.Builder, t *plan.Time) {
 	fmt.Fprintf(b, "\nA step takes %s (%s90 %% range %s), bubble %s, exposed communication %s.\n",
-		Duration(t.StepSeconds), Expected(t), StepRange(t), percent(t.BubbleShare), percent(t.ExposedCommunicationShare))
+		Duration(t.StepSeconds), Expected(t), StepRange(t), Percent(t.BubbleShare), Percent(t.ExposedCommunicationShare))
 	table(b, "part of the step", "time", "share")
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {
-			row(b, l.Name, Duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)))
+			row(b, l.Name, Duration(l.Seconds), Percent(units.Share(l.Seconds/t.StepSeconds)))
 		}
 	}
 }

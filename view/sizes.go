@@ -61,7 +61,7 @@ func Sizes(title string, plans []*plan.Plan, knee, chosen int) string {
 		if expected {
 			fmt.Fprint(w, expectedTime(&p.Run))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t", GPUHours(p.Run.GPUHours), percent(p.Throughput.MFU), GiB(p.Memory.Peak.DeviceBytes), risk(p))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t", GPUHours(p.Run.GPUHours), Percent(p.Throughput.MFU), GiB(p.Memory.Peak.DeviceBytes), risk(p))
 		if priced {
 			fmt.Fprintf(w, "%s\t", units.Significant(p.Run.Cost, 4))
 		}

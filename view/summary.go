@@ -385,11 +385,11 @@ func rangeAround(s units.Seconds, ends [2]units.Seconds) string {
 func stepTime(b *strings.Builder, p *plan.Plan) {
 	t := &p.Time
 	section(b, "Step", fmt.Sprintf("%s (%s90 %% range %s), bubble %s, exposed communication %s",
-		Duration(t.StepSeconds), Expected(t), StepRange(t), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
+		Duration(t.StepSeconds), Expected(t), StepRange(t), Percent(t.BubbleShare), Percent(t.ExposedCommunicationShare)))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {
-			fmt.Fprintf(w, "\t%s\t%s\t %s\n", Duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)), l.Name)
+			fmt.Fprintf(w, "\t%s\t%s\t %s\n", Duration(l.Seconds), Percent(units.Share(l.Seconds/t.StepSeconds)), l.Name)
 		}
 	}
 	w.Flush()
@@ -439,7 +439,8 @@ func Durations(list ...units.Seconds) []string {
 	return texts
 }
 
-func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s)) }
+// Percent writes a share with a tenth of a percent.
+func Percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s)) }
 
 func runLine(p *plan.Plan) string {
 	jobs := ""
@@ -459,10 +460,10 @@ func runLine(p *plan.Plan) string {
 	jobs += kept(p.Run.Checkpoints)
 	if r := &p.Run; r.ExpectedSeconds > 0 {
 		d := Durations(r.ExpectedSeconds, r.ExpectedRange[0], r.ExpectedRange[1])
-		jobs += fmt.Sprintf("\nwith %s failures expected %s (%s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], percent(r.Goodput))
+		jobs += fmt.Sprintf("\nwith %s failures expected %s (%s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], Percent(r.Goodput))
 	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %s GPU-hours%s",
-		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
+		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, Percent(p.Throughput.MFU), Percent(p.Throughput.HFU),
 		units.Count(p.Run.Steps, "step"), Duration(p.Run.Seconds), GPUHours(p.Run.GPUHours), jobs)
 }
 

@@ -135,7 +135,7 @@ func figures(w *writer, p *plan.Plan) {
 	t, m, r := &p.Time, &p.Memory, &p.Run
 	figure("Step", view.Duration(t.StepSeconds), fmt.Sprintf("%s90 %% range %s", view.Expected(t), view.StepRange(t)))
 	figure("Memory", view.GiB(m.Peak.DeviceBytes), fmt.Sprintf("of %s usable; up to %s", view.GiB(m.UsableBytes), view.GiB(m.Peak.DeviceRangeBytes[1])))
-	figure("Throughput", fmt.Sprintf("%.0f tokens/s", p.Throughput.TokensPerSecondPerGPU), fmt.Sprintf("per GPU; MFU %.1f %%", 100*float64(p.Throughput.MFU)))
+	figure("Throughput", fmt.Sprintf("%.0f tokens/s", p.Throughput.TokensPerSecondPerGPU), "per GPU; MFU "+view.Percent(p.Throughput.MFU))
 	figure("Run", view.Duration(r.Seconds), fmt.Sprintf("%d steps, %s GPU-hours", r.Steps, gpuHours(r.GPUHours)))
 	figure("GPUs", fmt.Sprint(p.Input.GPUs), fmt.Sprintf("%s on %s%s", p.Input.GPU, units.Count(p.Input.Nodes, "node"), view.Spares(&p.Input)))
 	w.f("</dl>\n")

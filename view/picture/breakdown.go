@@ -36,10 +36,10 @@ func breakdown(s *Subject, c *canvas) {
 	from := 0.0
 	var names, fills []string
 	for i, l := range parts(&s.Plan.Time) {
-		c.box(from, float64(l.Share), rowHeight-2, colour(i), fmt.Sprintf("%s: %s (%s)", l.Name, view.Duration(l.Seconds), percent(l.Share)))
+		c.box(from, float64(l.Share), rowHeight-2, colour(i), fmt.Sprintf("%s: %s (%s)", l.Name, view.Duration(l.Seconds), view.Percent(l.Share)))
 		from += float64(l.Share)
 		if l.Share >= told {
-			names, fills = append(names, fmt.Sprintf("%s %s", l.Name, percent(l.Share))), append(fills, colour(i))
+			names, fills = append(names, fmt.Sprintf("%s %s", l.Name, view.Percent(l.Share))), append(fills, colour(i))
 		}
 	}
 	c.y += rowHeight
@@ -85,9 +85,7 @@ func textBreakdown(s *Subject) string {
 		if last == first {
 			bar += "▏"
 		}
-		fmt.Fprintf(&b, "%10s %7s  %-*s %s\n", view.Duration(l.Seconds), percent(l.Share), cells+1, bar, l.Name)
+		fmt.Fprintf(&b, "%10s %7s  %-*s %s\n", view.Duration(l.Seconds), view.Percent(l.Share), cells+1, bar, l.Name)
 	}
 	return b.String()
 }
-
-func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s)) }

@@ -85,7 +85,7 @@ func drawRoofline(s *Subject, c *canvas) {
 func rate(f units.FLOPsPerSecond) string { return fmt.Sprintf("%.0f TFLOPS", float64(f)/1e12) }
 
 func kernelWords(r *plan.Roofline, k *plan.Kernel) string {
-	return fmt.Sprintf("%s: %s, %.0f FLOP/B, %s of its roof", k.Name, rate(k.Rate()), k.Intensity(), percent(units.Share(roofShare(r, k))))
+	return fmt.Sprintf("%s: %s, %.0f FLOP/B, %s of its roof", k.Name, rate(k.Rate()), k.Intensity(), view.Percent(units.Share(roofShare(r, k))))
 }
 
 func textRoofline(s *Subject) string {
@@ -95,7 +95,7 @@ func textRoofline(s *Subject) string {
 	fmt.Fprintf(&b, "%-28s %6s %10s %12s %12s %12s %12s\n", "kernel", "layers", "time", "rate", "peak", "FLOP/B", "of its roof")
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		fmt.Fprintf(&b, "%-28s %6d %10s %12s %12s %12.0f %12s\n", cut(k.Name, 28), k.Layers, view.Duration(k.Seconds), rate(k.Rate()), rate(k.Peak), k.Intensity(), percent(units.Share(roofShare(r, k))))
+		fmt.Fprintf(&b, "%-28s %6d %10s %12s %12s %12.0f %12s\n", cut(k.Name, 28), k.Layers, view.Duration(k.Seconds), rate(k.Rate()), rate(k.Peak), k.Intensity(), view.Percent(units.Share(roofShare(r, k))))
 	}
 	return b.String()
 }
