@@ -115,8 +115,9 @@ func agrees(lines, said []string) bool {
 	return false
 }
 
-// guides are the pages for beginners, with the example that each works on.
+// guides are the pages whose commands work on an example, and that example.
 var guides = map[string]string{
+	"commands":  "llama3-8b-continued",
 	"first-job": "tiny", "reading-a-plan": "llama3-8b", "why-not-fit": "does-not-fit", "reviewing-a-change": "tiny",
 }
 
