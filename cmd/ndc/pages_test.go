@@ -117,7 +117,7 @@ func agrees(lines, said []string) bool {
 
 // guides are the pages whose commands work on an example, and that example.
 var guides = map[string]string{
-	"commands":  "llama3-8b-continued",
+	"commands": "llama3-8b-continued", "layout": "llama3-8b",
 	"first-job": "tiny", "reading-a-plan": "llama3-8b", "why-not-fit": "does-not-fit", "reviewing-a-change": "tiny",
 }
 
