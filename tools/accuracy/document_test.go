@@ -125,17 +125,9 @@ func TestLeavingOut(t *testing.T) {
 	}
 }
 
-// TestRepeated: what docs/uncertainty.md repeats of docs/accuracy.md is what that says.
+// TestRepeated: what pages repeat of others is what those say.
 func TestRepeated(t *testing.T) {
-	read := func(name string) string {
-		b, err := os.ReadFile(filepath.Join("../../docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(strings.Fields(string(b)), " ")
-	}
-	report, page := read("accuracy.md"), read("uncertainty.md")
-	for _, c := range []struct{ found, says string }{
+	repeats(t, "docs/uncertainty.md", "docs/accuracy.md", [][2]string{
 		{`\| dense \| \d+ \| (\d+) % \|`, "ranges hold $1 % of the steps of dense models"},
 		{`\| mixtures of experts \| \d+ \| (\d+) % \|`, "and $1 % of mixtures ("},
 		{`\| dense, in no fit \| (\d+) \| \d+ % \| ([0-9.]+) % \| ([0-9.]+) %`, "| dense, in no fit | $1 | $2 % | $3 % |"},
@@ -147,13 +139,35 @@ func TestRepeated(t *testing.T) {
 		{`AA-Scaling: chosen layouts took .*?\(standard error ([0-9.]+) %`, "longer (standard error $1 %). It is fitted"},
 		{`\| nothing \| \d+ \| 0.0 % \| [^|]* \| \+([0-9.]+) ±`, "these groups now give $1 %"},
 		{`\| all groups \| \d+ \| ([0-9.]+) % \|`, "all together $1 %"},
-	} {
-		found := regexp.MustCompile(c.found)
-		m := found.FindStringSubmatchIndex(report)
+	})
+	repeats(t, "README.md", "docs/accuracy.md", [][2]string{
+		{`\| dense, in no fit \| \d+ \| (\d+) % \| [0-9.]+ % \| [0-9.]+ %`, "the dense steps of such sources $1 % lie inside"},
+		{`\| mixtures of experts, in no fit \| \d+ \| (\d+) % \| [0-9.]+ % \| [0-9.]+ %`, "of mixtures of experts $1 %, each source"},
+	})
+	repeats(t, "README.md", "docs/uncertainty.md", [][2]string{
+		{`\| dense models \| ([0-9.]+) % \|`, "dense steps take $1 % longer than predicted"},
+		{`\| mixtures \| ([0-9.]+) % \|`, "in the mean, mixtures of experts $1 %"},
+	})
+}
+
+// repeats holds a page to another: what is found there, and what is said of it here.
+func repeats(t *testing.T, page, of string, list [][2]string) {
+	t.Helper()
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(b)), " ")
+	}
+	here, there := read(page), read(of)
+	for _, c := range list {
+		found := regexp.MustCompile(c[0])
+		m := found.FindStringSubmatchIndex(there)
 		if m == nil {
-			t.Errorf("docs/accuracy.md has nothing like %s", c.found)
-		} else if want := string(found.ExpandString(nil, c.says, report, m)); !strings.Contains(page, want) {
-			t.Errorf("docs/uncertainty.md does not say %q", want)
+			t.Errorf("%s has nothing like %s", of, c[0])
+		} else if want := string(found.ExpandString(nil, c[1], there, m)); !strings.Contains(here, want) {
+			t.Errorf("%s does not say %q", page, want)
 		}
 	}
 }
