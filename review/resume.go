@@ -169,8 +169,8 @@ type ArgumentRow struct {
 //go:embed arguments.jsonl
 var arguments string
 
-// ArgumentRows returns the table of arguments.
-var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
+// argumentRows returns the table of arguments.
+var argumentRows = sync.OnceValue(func() []ArgumentRow {
 	return facts.Lines[ArgumentRow]("review: arguments.jsonl", arguments)
 })
 
@@ -200,8 +200,8 @@ type Taken struct {
 // runs of these values.
 func TakenBy(p *plan.Plan, paths []string, runs ...map[string]*record.Value) (t Taken) {
 	for _, path := range paths {
-		for i := range ArgumentRows() {
-			switch r := &ArgumentRows()[i]; {
+		for i := range argumentRows() {
+			switch r := &argumentRows()[i]; {
 			case !r.about(p, path, runs):
 			case r.Note != "":
 				if !slices.Contains(t.Notes, r.Note) {

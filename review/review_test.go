@@ -306,7 +306,7 @@ func TestRows(t *testing.T) {
 // TestArgumentRows: the table of arguments names arguments that there are, and says what
 // proves each row.
 func TestArgumentRows(t *testing.T) {
-	for i, r := range ArgumentRows() {
+	for i, r := range argumentRows() {
 		if r.Source == "" || len(r.Arguments) == 0 || r.Refused != (r.Why != "") || r.Refused && r.Note != "" {
 			t.Errorf("row %d: %+v", i+1, r)
 		}

@@ -18,9 +18,9 @@ import (
 // in steps: one for each action of a template, each time it is carried out, and
 // for each KiB that a function makes.
 const (
-	MaxTemplate = 64 << 10 // bytes of a template
-	MaxOverride = 64 << 10 // bytes of what it makes
-	MaxSteps    = 20000
+	maxTemplate = 64 << 10 // bytes of a template
+	maxOverride = 64 << 10 // bytes of what it makes
+	maxSteps    = 20000
 
 	maxValue = 64 << 10 // bytes of what a function makes
 )
@@ -155,8 +155,8 @@ type override struct {
 }
 
 func (o *override) parse(text string) (*template.Template, error) {
-	if len(text) > MaxTemplate {
-		return nil, &OverrideError{Problem: fmt.Sprintf("it has more than %d KiB, and no script needs that", MaxTemplate>>10)}
+	if len(text) > maxTemplate {
+		return nil, &OverrideError{Problem: fmt.Sprintf("it has more than %d KiB, and no script needs that", maxTemplate>>10)}
 	}
 	t, err := template.New(templateName).Option("missingkey=error").Funcs(o.functions()).Parse(text)
 	if err != nil {
@@ -194,8 +194,8 @@ func (o *override) functions() template.FuncMap {
 
 // step pays for work.
 func (o *override) step(n int) (string, error) {
-	if o.steps += n; o.steps > MaxSteps {
-		return "", &OverrideError{Problem: fmt.Sprintf("it takes more than %d steps, and no script needs that", MaxSteps)}
+	if o.steps += n; o.steps > maxSteps {
+		return "", &OverrideError{Problem: fmt.Sprintf("it takes more than %d steps, and no script needs that", maxSteps)}
 	}
 	return "", nil
 }
@@ -359,14 +359,14 @@ func inLine(r rune) bool {
 }
 
 // errTooLong ends a template that writes too much.
-var errTooLong = fmt.Errorf("it makes more than %d KiB, and no script needs that", MaxOverride>>10)
+var errTooLong = fmt.Errorf("it makes more than %d KiB, and no script needs that", maxOverride>>10)
 
 // bounded is a buffer that fails when it is full.
 type bounded struct{ bytes.Buffer }
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > MaxOverride {
+	if b.Len()+len(p) > maxOverride {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)

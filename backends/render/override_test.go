@@ -131,7 +131,7 @@ func TestOverrideBounds(t *testing.T) {
 		"doubling":              `{{$x := "xx"}}{{range .job.long}}{{$x = replace "x" "xx" $x}}{{end}}`,
 		"work of functions":     `{{range .job.long}}{{range $.job.long}}{{if eq (upper $.job.big) "x"}}{{end}}{{end}}{{end}}`,
 		"itself":                `{{define "t"}}{{template "t"}}{{end}}{{template "t"}}`,
-		"size":                  strings.Repeat("x", MaxTemplate+1),
+		"size":                  strings.Repeat("x", maxTemplate+1),
 		"brackets":              "{{if " + strings.Repeat("(", 30000) + "}}{{end}}",
 		"substitutions":         strings.Repeat("$(", 30000),
 		"blocks":                strings.Repeat("{ ", 30000),
@@ -182,10 +182,10 @@ func FuzzOverride(f *testing.F) {
 				}
 				continue
 			}
-			if len(made) > MaxOverride+1 {
+			if len(made) > maxOverride+1 {
 				t.Errorf("%d bytes", len(made))
 			}
-			if _, err := ParseShell([]byte(made)); shell && err != nil && len(made) < MaxOverride {
+			if _, err := ParseShell([]byte(made)); shell && err != nil && len(made) < maxOverride {
 				t.Errorf("%q: %v", made, err)
 			}
 		}

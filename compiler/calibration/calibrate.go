@@ -17,7 +17,7 @@ import (
 type Input struct {
 	Job    string
 	Site   string // at which the job was planned; "" without one
-	Engine string // key of the plan's runtime, see PriorOf
+	Engine string // key of the calibration of time that the plan's runtime has
 	Plan   *plan.Plan
 	Log    *logs.Log // of all its submissions, one after another
 }
@@ -49,7 +49,7 @@ func Calibrate(runs []Input) (*File, error) {
 			f.Models[models[key]].Runs++
 			steps = append(steps, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
 			layouts = append(layouts, in.Plan.Likeness())
-			priors = append(priors, PriorOf(in.Plan, in.Engine))
+			priors = append(priors, priorOf(in.Plan, in.Engine))
 		}
 		if !foreign(&r) && (r.Memory == nil || r.Memory.Why == "") {
 			planned = append(planned, *in)

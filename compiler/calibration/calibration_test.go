@@ -50,7 +50,7 @@ func examples(t *testing.T) map[string]*plan.Plan {
 func TestTermsOf(t *testing.T) {
 	network := 0
 	for name, p := range examples(t) {
-		terms := TermsOf(p)
+		terms := termsOf(p)
 		if sum := terms.Sum(); math.Abs(float64(sum/p.Time.StepSeconds)-1) > 1e-6 {
 			t.Errorf("%s: terms of %v s, step of %v s", name, sum, p.Time.StepSeconds)
 		}
@@ -118,7 +118,7 @@ var machine = [uncertainty.Count]float64{
 // ran is a log of a plan on the machine.
 func ran(p *plan.Plan) *logs.Log {
 	var seconds float64
-	for k, s := range TermsOf(p) {
+	for k, s := range termsOf(p) {
 		seconds += float64(s) * machine[k]
 	}
 	l := &logs.Log{Framework: p.Backend, Launches: []logs.Launch{{Status: -1}}}
@@ -153,7 +153,7 @@ func TestCalibrate(t *testing.T) {
 	}
 	off := func(plans []*plan.Plan) (before, after float64) {
 		for _, p := range plans {
-			terms := TermsOf(p)
+			terms := termsOf(p)
 			measured := math.Log(ran(p).Steps[0].Seconds)
 			by := f.Others.Means
 			if i := slices.IndexFunc(f.Models, func(m Trained) bool { return m.Model == p.Input.Model }); i >= 0 {

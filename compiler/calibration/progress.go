@@ -97,8 +97,8 @@ var causes = sync.OnceValue(func() map[string]cause {
 	return facts.By(facts.One[[]cause]("calibration: data/causes.json", causesJSON), func(c cause) string { return c.Term })
 })
 
-// Watch holds a log against a plan. Engine is the key of the plan's runtime for
-// PriorOf.
+// Watch holds a log against a plan. Engine is the key of the calibration of time that
+// the plan's runtime has.
 func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 	w := &Progress{FormatVersion: FormatVersion, Backend: p.Backend, Launches: len(l.Launches), Failures: l.Failures,
 		Off: []Suspect{}, Notes: []string{}, Steps: Steps{Total: p.Run.Steps}}
@@ -175,7 +175,7 @@ func implausible(ratio float64) string {
 // likely: by how much of the step each is, and how little is known of it.
 func suspects(p *plan.Plan, engine string, ratio float64) []Suspect {
 	const fewest = 0.05 // of the difference
-	step, prior := stepOf(p), PriorOf(p, engine)
+	step, prior := stepOf(p), priorOf(p, engine)
 	post := prior.Update([]uncertainty.Observation{{Step: step, Ratio: ratio}})
 	total := step.Terms.Sum()
 	out := []Suspect{}

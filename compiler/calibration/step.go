@@ -33,9 +33,9 @@ var lineGroups = map[string]struct {
 	"small_collectives":  {[]plan.Axis{plan.TensorParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}, false},
 }
 
-// TermsOf are the terms of a plan's step, by its breakdown: they sum to its step
+// termsOf are the terms of a plan's step, by its breakdown: they sum to its step
 // time.
-func TermsOf(p *plan.Plan) uncertainty.Terms {
+func termsOf(p *plan.Plan) uncertainty.Terms {
 	var each, once uncertainty.Terms
 	var recompute, bubble units.Seconds
 	for _, line := range p.Time.Breakdown {
@@ -116,11 +116,11 @@ func jobOf(p *plan.Plan) *job.Job {
 
 // stepOf is a plan's step as its uncertainty needs it.
 func stepOf(p *plan.Plan) uncertainty.Step {
-	return uncertainty.Step{Terms: TermsOf(p), Beyond: uncertainty.Embedded().Of(jobOf(p)).Measured.Beyond(&p.Layout, p.Input.SequenceLength)}
+	return uncertainty.Step{Terms: termsOf(p), Beyond: uncertainty.Embedded().Of(jobOf(p)).Measured.Beyond(&p.Layout, p.Input.SequenceLength)}
 }
 
-// PriorOf is how far predictions like a plan's can be trusted before anything was
+// priorOf is how far predictions like a plan's can be trusted before anything was
 // measured on its machine. Engine is the key of its runtime's calibration of time.
-func PriorOf(p *plan.Plan, engine string) *uncertainty.Prior {
+func priorOf(p *plan.Plan, engine string) *uncertainty.Prior {
 	return uncertainty.For(jobOf(p), engine)
 }

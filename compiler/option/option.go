@@ -42,7 +42,7 @@ type Row struct {
 	Kind   Kind
 	Values []string // of Name and Names: what the language takes
 	// Parts are words of a Name that the language takes in a list: together they are
-	// one value, which plans spell with PartSeparator between them, in this order.
+	// one value, which plans spell with a plus between them, in this order.
 	Parts []string
 	// Absent are words of the field that the language does not take, and why.
 	Absent   map[string]string
@@ -68,8 +68,8 @@ type Row struct {
 	Relief int
 }
 
-// PartSeparator stands between the parts of a value: attention+moe_router.
-const PartSeparator = "+"
+// partSeparator stands between the parts of a value: attention+moe_router.
+const partSeparator = "+"
 
 // Join is the value that some of the parts of a row make together, in the row's order.
 func Join(all, some []string) string {
@@ -79,7 +79,7 @@ func Join(all, some []string) string {
 			words = append(words, p)
 		}
 	}
-	return strings.Join(words, PartSeparator)
+	return strings.Join(words, partSeparator)
 }
 
 // Split lists the parts of a value; nil for one of Values.
@@ -87,7 +87,7 @@ func (r *Row) Split(value string) []string {
 	if r.Parts == nil || slices.Contains(r.Values, value) {
 		return nil
 	}
-	return strings.Split(value, PartSeparator)
+	return strings.Split(value, partSeparator)
 }
 
 // Takes reports whether a word is one of Values, or parts of one as plans spell them.

@@ -62,10 +62,10 @@ func (p *Program) scanFLOPs(kind int) float64 {
 	return n
 }
 
-// ModelFLOPsPerToken is forward and backward of the whole model per token,
+// modelFLOPsPerToken is forward and backward of the whole model per token,
 // MTP included.
-func (p *Program) ModelFLOPsPerToken() units.FLOPs {
-	n := p.HeadFLOPs() * float64(1+p.Model.MTP.Layers)
+func (p *Program) modelFLOPsPerToken() units.FLOPs {
+	n := p.headFLOPs() * float64(1+p.Model.MTP.Layers)
 	for k := range p.kinds {
 		n += float64(p.totals[k]) * p.LayerFLOPs(k)
 	}
@@ -75,8 +75,8 @@ func (p *Program) ModelFLOPsPerToken() units.FLOPs {
 	return units.FLOPs(3 * n)
 }
 
-// ModelFLOPsPerSequence is [Program.ModelFLOPsPerToken] times the sequence
-// length.
+// ModelFLOPsPerSequence is forward and backward of the whole model per sequence, MTP
+// included: attention is causal, and recompute does not count.
 func (p *Program) ModelFLOPsPerSequence() units.FLOPs {
-	return p.ModelFLOPsPerToken() * units.FLOPs(p.Model.SequenceLength)
+	return p.modelFLOPsPerToken() * units.FLOPs(p.Model.SequenceLength)
 }

@@ -77,9 +77,9 @@ func TestModelFLOPs(t *testing.T) {
 		for k := range a.kinds {
 			other += 3 * float64(a.totals[k]) * a.attentionFLOPs(k)
 		}
-		return float64(a.ModelFLOPsPerToken()) + other
+		return float64(a.modelFLOPsPerToken()) + other
 	}
-	halved := func(m *job.Model) float64 { return float64(New(m).ModelFLOPsPerToken()) }
+	halved := func(m *job.Model) float64 { return float64(New(m).modelFLOPsPerToken()) }
 	plain := deepseekV3()
 	plain.MTP.Layers = 0
 	for _, c := range []struct {

@@ -4,7 +4,7 @@ package program
 // a vocabulary as built (padded): vocabulary × hidden over the tensor group,
 // and the learned position table, which every tensor rank holds in full.
 func (p *Program) Embedding(vocabulary, tensorParallel int) int64 {
-	return p.WordEmbedding(vocabulary, tensorParallel) + p.PositionTable()
+	return p.WordEmbedding(vocabulary, tensorParallel) + p.positionTable()
 }
 
 // WordEmbedding is vocabulary × hidden over the tensor group: the input
@@ -13,8 +13,8 @@ func (p *Program) WordEmbedding(vocabulary, tensorParallel int) int64 {
 	return ceil(int64(vocabulary), tensorParallel) * int64(p.Model.HiddenSize)
 }
 
-// PositionTable is the number of elements of learned positions; 0 for others.
-func (p *Program) PositionTable() int64 {
+// positionTable is the number of elements of learned positions; 0 for others.
+func (p *Program) positionTable() int64 {
 	if p.Model.PositionEmbedding.Kind != "learned" {
 		return 0
 	}
@@ -33,8 +33,8 @@ func (p *Program) FinalNorm() int64 {
 	return int64(p.Model.HiddenSize)
 }
 
-// HeadFLOPs is the forward model FLOPs per token of the output head.
-func (p *Program) HeadFLOPs() float64 {
+// headFLOPs is the forward model FLOPs per token of the output head.
+func (p *Program) headFLOPs() float64 {
 	return 2 * float64(p.Model.HiddenSize) * float64(p.Model.VocabSize)
 }
 

@@ -114,7 +114,7 @@ func (c chunk) of(p *Program, vocabulary int, s Split) Elements {
 	if c.Embedding {
 		e.Dense += p.WordEmbedding(vocabulary, s.TensorParallel)
 		if c.First == 0 {
-			e.Dense += p.PositionTable()
+			e.Dense += p.positionTable()
 		}
 	}
 	if c.Head {

@@ -13,15 +13,15 @@ import (
 	"math"
 )
 
-// MaxAxes is the largest number of axes of a grid.
-const MaxAxes = 3
+// maxAxes is the largest number of axes of a grid.
+const maxAxes = 3
 
 // corners is the number of grid nodes around a point.
-const corners = 1 << MaxAxes
+const corners = 1 << maxAxes
 
 // Point is a place in a grid: the base-2 logarithm of each coordinate. Unused
 // axes are zero.
-type Point [MaxAxes]float64
+type Point [maxAxes]float64
 
 // Grid is a function of up to three logarithmic coordinates: multilinear
 // between nodes, constant beyond the outer ones. The last axis varies fastest.
@@ -62,7 +62,7 @@ func (g *Grid) Weights(p Point, out []Weight) []Weight {
 func (g *Grid) At(p Point) float64 {
 	var corner [corners]float64
 	var index [corners]int
-	var fraction [MaxAxes]float64
+	var fraction [maxAxes]float64
 	n := 1
 	for a, nodes := range g.Axes {
 		i, f := locate(nodes, p[a])
@@ -116,7 +116,7 @@ func (g *Grid) check() error {
 			}
 		}
 	}
-	if len(g.Axes) > MaxAxes || size != len(g.Values) || size == 0 {
+	if len(g.Axes) > maxAxes || size != len(g.Values) || size == 0 {
 		return fmt.Errorf("%d axes and %d values for %d nodes", len(g.Axes), len(g.Values), size)
 	}
 	return nil
