@@ -82,12 +82,6 @@ func New(driver string) (*Harness, error) {
 	return &Harness{Python: os.Getenv("NDC_MEGATRON_PYTHON"), Checkout: os.Getenv("NDC_MEGATRON_DIR"), Driver: driver}, nil
 }
 
-// Has reports whether a tag can be judged, and installs what that takes.
-func (h *Harness) Has(version string) bool {
-	_, _, err := h.Source(version)
-	return err == nil
-}
-
 // Source returns the Python and the folder of pretrain_gpt.py for a tag: a
 // checkout where there is one, else the release's wheel with the script of
 // this project's own.
