@@ -10,8 +10,9 @@ type Roof struct {
 	InputSize float64 `json:"input_size"` // bytes per element that the kernel multiplies, scales included
 }
 
-// Launch overheads of the roofs: about the shortest call in the measurements.
-// What a kernel needs beyond is in its surface.
+// Launch overheads of the roofs, in seconds: about the shortest call in the
+// measurements. They are no facts by themselves: surfaces are shares of their roofs, so
+// that another value takes another fit (tools/fit).
 const (
 	gemmLaunch      = 3e-6
 	attentionLaunch = 5e-6
