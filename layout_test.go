@@ -74,14 +74,16 @@ func row(table map[string][]string, pkg string) ([]string, bool) {
 	return allowed, ok
 }
 
+// TestImports: packages import what their rows allow, and rows allow nothing else.
 func TestImports(t *testing.T) {
-	table := importTable(t)
-	for pkg, files := range packages(t) {
+	table, found := importTable(t), packages(t)
+	for pkg, files := range found {
 		allowed, ok := row(table, pkg)
 		if !ok {
 			t.Errorf("%s has no row in imports.txt", pkg)
 			continue
 		}
+		var imported []string
 		for _, f := range files {
 			for _, spec := range f.Imports {
 				name, err := strconv.Unquote(spec.Path.Value)
@@ -91,17 +93,34 @@ func TestImports(t *testing.T) {
 				if !mayImport(allowed, name) {
 					t.Errorf("%s imports %s, which its row in imports.txt does not allow", pkg, name)
 				}
+				imported = append(imported, name)
+			}
+		}
+		for _, a := range allowed {
+			if a != "*" && !slices.ContainsFunc(imported, func(name string) bool { return mayImport([]string{a}, name) && !isStandard(name) }) {
+				t.Errorf("%s does not import %s, which its row in imports.txt allows", pkg, a)
 			}
 		}
 	}
+	for pkg := range table {
+		if _, ok := found[pkg]; !ok && !strings.HasSuffix(pkg, "/*") {
+			t.Errorf("imports.txt has a row for %s, which is no package", pkg)
+		}
+	}
+}
+
+// isStandard reports whether an import is one of the standard library.
+func isStandard(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return !strings.Contains(first, ".")
 }
 
 func mayImport(allowed []string, name string) bool {
 	if own, ok := strings.CutPrefix(name, module+"/"); ok {
 		return slices.Contains(allowed, own) || slices.Contains(allowed, "*")
 	}
-	if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") {
-		return true // standard library
+	if isStandard(name) {
+		return true
 	}
 	return slices.ContainsFunc(allowed, func(a string) bool {
 		return a == "*" || strings.Contains(a, ".") && (name == a || strings.HasPrefix(name, a+"/"))
