@@ -42,7 +42,7 @@ func (c *checker) profile(p *job.Profile) {
 	}
 	for i, rank := range p.Ranks {
 		switch gpus := c.job.Cluster.GPUs(); {
-		case rank >= gpus:
+		case rank >= gpus && gpus > 0: // none: what is missing of the cluster is told
 			c.fail(InconsistentTraining, c.at("training.logging.profile.ranks"), "There is no rank %d to trace: the job has %s, which count from 0.", rank, units.Count(gpus, "rank"))
 		case slices.Contains(p.Ranks[:i], rank):
 			c.fail(InconsistentTraining, c.at("training.logging.profile.ranks"), "Rank %d is named twice.", rank)
