@@ -858,12 +858,30 @@ func TestGatherBesideUpdate(t *testing.T) {
 		{4 * update, 10 * update, 4*update*share - update},
 		{4 * update, update, 4*update*share - update + 4*update*(1-share) - update},
 	} {
-		if got := e.besideUpdate(&l, &x, n, c.gather, c.window); math.Abs(float64(got-c.want)) > 1e-12 {
+		if got, _ := e.besideUpdate(&l, &x, n, c.gather, c.window); math.Abs(float64(got-c.want)) > 1e-12 {
 			t.Errorf("gather %v, update %v, window %v: %v s exposed, want %v", c.gather, update, c.window, got, c.want)
 		}
 	}
 	if plain <= 0 || e.step.once[lineParameters] == plain {
 		t.Errorf("%v s exposed, with and without", plain)
+	}
+}
+
+// TestSlowerReduction: the last bucket of a reduction has no compute beside it, and what
+// comes before it slows the compute that it has. Both grow with the time of the reduction,
+// so that a slower network makes no step shorter.
+func TestSlowerReduction(t *testing.T) {
+	j, r := jobOf(dense(), 64), runtimes.Buckets()
+	r.Buckets.UnhiddenPerRank = 4e6
+	l, x := single(512), execution()
+	before := New(j, targetOf(r)).Step(&l, &x)
+	for b := 50e9; b > 5e9; b *= 0.98 {
+		j.Cluster.Network.Bandwidth = units.BytesPerSecond(b)
+		after := New(j, targetOf(r)).Step(&l, &x)
+		if after < before {
+			t.Fatalf("at %.1f GB/s a step takes %v, at more %v", b/1e9, after, before)
+		}
+		before = after
 	}
 }
 

@@ -21,27 +21,31 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	if !with.Reduce || p.ReplicasOnce {
 		t := e.reduceOnce(l, x, n, with.Reduce)
 		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
-		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t, window)
+		alone := e.alone(t, n, x.OverlapGradientReduce)
+		e.expose(lineGradients, max(t-window, alone), t-alone, window)
 	}
 	if l.ZeroStage >= p.Optimizer && !with.GatherForward {
 		t := e.gatherOnce(l, x, n)
 		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
 		if x.OverlapOptimizerGather {
-			e.expose(lineParameters, e.besideUpdate(l, x, n, t, window), t, window)
+			exposed, rest := e.besideUpdate(l, x, n, t, window)
+			e.expose(lineParameters, exposed, rest, window)
 			return
 		}
-		e.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t, window)
+		alone := e.alone(t, n, x.OverlapParameterGather)
+		e.expose(lineParameters, max(t-window, alone), t-alone, window)
 	}
 }
 
 // besideUpdate is what is left of the gather t of elements n where the first chunk
 // is gathered, in one piece, while the optimizer updates the other chunks. They
-// are gathered behind the window, as ever.
-func (e *Evaluator) besideUpdate(l *plan.Layout, x *plan.Execution, n program.Elements, t, window units.Seconds) units.Seconds {
+// are gathered behind the window, as ever, which takes rest.
+func (e *Evaluator) besideUpdate(l *plan.Layout, x *plan.Execution, n program.Elements, t, window units.Seconds) (exposed, rest units.Seconds) {
 	first := e.step.first
 	others := program.Elements{Dense: n.Dense - first.Dense, Expert: n.Expert - first.Expert}
 	share := units.Seconds(float64(first.Sum()) / math.Max(1, float64(n.Sum())))
-	return max(0, share*t-e.update(l, x, others)) + max(0, (1-share)*t-window)
+	rest = (1 - share) * t
+	return max(0, share*t-e.update(l, x, others)) + max(0, rest-window), rest
 }
 
 // trailing is how much longer than one chunk the first rank works on its
@@ -103,23 +107,22 @@ func (e *Evaluator) gatherOnce(l *plan.Layout, exec *plan.Execution, n program.E
 	return t
 }
 
-// unhidden is the part of t that a window of compute does not hide: at least
-// one bucket's share.
-func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overlap bool) units.Seconds {
+// alone is the part of t that runs beside no compute: one bucket's share, or all of
+// it without overlap.
+func (e *Evaluator) alone(t units.Seconds, n program.Elements, overlap bool) units.Seconds {
 	if !overlap {
 		return t
 	}
 	b := &e.runtime.Buckets
 	elements := max(b.Unhidden, b.UnhiddenPerRank*int64(e.step.g.data.Size()))
-	bucket := min(1, float64(elements)/max(1, float64(n.Sum())))
-	return max(t-window, t*units.Seconds(bucket))
+	return t * units.Seconds(min(1, float64(elements)/max(1, float64(n.Sum()))))
 }
 
 // expose puts the exposed part of a collective on its line and charges what the
-// hidden part slows a window of compute.
-func (e *Evaluator) expose(at line, exposed, t, window units.Seconds) {
+// part that runs beside a window of compute slows that.
+func (e *Evaluator) expose(at line, exposed, beside, window units.Seconds) {
 	e.step.once[at] += exposed
-	e.step.once[lineContention] += min(e.contention.Of(t-exposed), slowed(t, window, e.contention))
+	e.step.once[lineContention] += slowed(beside, window, e.contention)
 }
 
 // optimizer adds the update: what the busiest rank reads and writes.
