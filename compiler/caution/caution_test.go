@@ -83,7 +83,10 @@ func TestWarnings(t *testing.T) {
 		}, "chain-too-short", "3 submissions would do for the run's 27.8 hours without failures, of which 5.2 are expected. Each ends a submission. Set chain = 7 or more"},
 		{"short chain that fails, too", func(j *job.Job, p *plan.Plan) {
 			j.Slurm.Chain, p.Run.Jobs, p.Run.Failures = job.Chain{Count: 2}, 3, 5.2
-		}, "chain-too-short", "Set chain = 8"},
+		}, "chain-too-short", "of the run's 27.8 hours. Failures, of which 5.2 are expected, end one more each. Set chain = 8"},
+		{"short chain with spare nodes", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, j.Slurm.SpareNodes, p.Run.Jobs, p.Run.Failures = job.Chain{Count: 2}, 1, 3, 5.2
+		}, "chain-too-short", "27.8 hours. Set chain = 3"},
 		{"no chain, fails", func(j *job.Job, p *plan.Plan) {
 			j.Slurm.Chain, p.Run.Jobs, p.Run.Failures = job.Chain{}, 1, 2
 		}, "chain-too-short", "1 submission would do for the run's 27.8 hours without failures, of which 2 are expected."},

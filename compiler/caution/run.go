@@ -47,7 +47,11 @@ func (w *warner) limit() {
 	case !w.chained():
 		w.warn(RunOutlastsLimit, "slurm.time", "The run takes %s, and one submission trains %s of its limit of %s. %s Set slurm.chain = \"until_done\" with a checkpoint block, or a longer time.", span(r.Seconds), span(window), span(s.Time), lost)
 	case !s.Chain.UntilDone && count < r.Jobs:
-		w.warn(ChainTooShort, "slurm.chain", "%s of %s train %s of the run's %s. Set chain = %d or more, or \"until_done\".", units.Count(count, "submission"), span(window), span(window*units.Seconds(count)), span(r.Seconds), w.links())
+		fail := ""
+		if w.links() > r.Jobs {
+			fail = fmt.Sprintf(" Failures, of which %s are expected, end one more each.", units.Significant(r.Failures, 2))
+		}
+		w.warn(ChainTooShort, "slurm.chain", "%s of %s train %s of the run's %s.%s Set chain = %d or more, or \"until_done\".", units.Count(count, "submission"), span(window), span(window*units.Seconds(count)), span(r.Seconds), fail, w.links())
 	}
 	if steps := units.Rounded(window / w.plan.Time.StepSeconds); s.Time < shortLimit || steps < fewSteps {
 		w.warn(ShortTimeLimit, "slurm.time", "A limit of %s leaves %s to train, %.0f steps of %s, and the run needs %s: most of their time is the queue and the start. Ask for hours, such as time = \"24:00:00\".", span(s.Time), span(window), steps, span(w.plan.Time.StepSeconds), units.Count(r.Jobs, "submission"))
