@@ -348,7 +348,7 @@ func (e *evaluator) part(p syntax.WordPart, quoted bool) text {
 // was expanded before, and means what it meant then. It is nil elsewhere.
 func (e *evaluator) expanded(p syntax.WordPart) text {
 	from, to := int(p.Pos().Offset()), int(p.End().Offset())
-	if _, plain := p.(*syntax.Lit); plain || to > len(e.origin) || !e.origin[from].open {
+	if _, plain := p.(*syntax.Lit); plain || from >= to || to > len(e.origin) || !e.origin[from].open {
 		return nil
 	}
 	return slices.Clone(e.origin[from:to])
