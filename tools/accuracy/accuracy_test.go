@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -53,6 +54,42 @@ func TestCeilings(t *testing.T) {
 	o := order(results)
 	if o.right*100 < 83*o.pairs || o.rightDistinct*100 < 93*o.distinct || quantile(o.regrets, 0.9) > 1.04 {
 		t.Errorf("order %d of %d, %d of %d; regret %.3f", o.right, o.pairs, o.rightDistinct, o.distinct, quantile(o.regrets, 0.9))
+	}
+}
+
+// TestMargins holds docs/memory.md to how many runs that ran lie beyond their margin, of
+// the sources that the fit has.
+func TestMargins(t *testing.T) {
+	results, err := predicted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran, beyond, raised, more int
+	for i := range results {
+		r := &results[i]
+		if r.Verdict == nil || !r.Verdict.Ran || r.judge {
+			continue
+		}
+		ran++
+		if r.Verdict.Feasible {
+			continue
+		}
+		beyond++
+		if r.Source == "mosaicml_llm_foundry" {
+			raised++
+		}
+		if r.Verdict.Share > 1 {
+			more++
+		}
+	}
+	page, err := os.ReadFile("../../docs/memory.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%d of %d measured runs that ran lie beyond their margin, of sources that the fit has. %d of them had micro-batches that were raised until they fitted. %d are predicted beyond the card itself.",
+		beyond, ran, raised, more)
+	if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), want) {
+		t.Errorf("docs/memory.md does not say: %s", want)
 	}
 }
 
