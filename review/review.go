@@ -301,15 +301,21 @@ func stateOf(old, new *Build, j *Job) State {
 // add puts the changes of a backend beside those of the others; what is the
 // same on several stands once.
 func (j *Job) add(backend string, changes []Change) {
+	told := map[string][]int{} // by path
+	for i := range j.Changes {
+		told[j.Changes[i].Path] = append(told[j.Changes[i].Path], i)
+	}
 	for _, c := range changes {
-		i := slices.IndexFunc(j.Changes, func(k Change) bool {
-			return k.Path == c.Path && k.Why == c.Why && reflect.DeepEqual([]any{k.Old, k.New, k.OldOrigin, k.NewOrigin}, []any{c.Old, c.New, c.OldOrigin, c.NewOrigin})
-		})
-		if i < 0 {
-			i = len(j.Changes)
+		at := len(j.Changes)
+		for _, i := range told[c.Path] {
+			if k := &j.Changes[i]; k.Why == c.Why && reflect.DeepEqual([]any{k.Old, k.New, k.OldOrigin, k.NewOrigin}, []any{c.Old, c.New, c.OldOrigin, c.NewOrigin}) {
+				at = i
+			}
+		}
+		if at == len(j.Changes) {
 			j.Changes = append(j.Changes, c)
 		}
-		j.Changes[i].Backends = append(j.Changes[i].Backends, backend)
+		j.Changes[at].Backends = append(j.Changes[at].Backends, backend)
 	}
 }
 
@@ -346,10 +352,19 @@ func differences(old, new []record.Value) []Change {
 // entryByEntry is a list with each map in entries that the other list has in entries,
 // as record tells a map that several files say together.
 func entryByEntry(list, other []record.Value) []record.Value {
+	paths := make([]string, len(other))
+	for i := range other {
+		paths[i] = other[i].Path
+	}
+	slices.Sort(paths)
+	inEntries := func(path string) bool {
+		i, _ := slices.BinarySearch(paths, path+"[")
+		return i < len(paths) && strings.HasPrefix(paths[i], path+"[")
+	}
 	var told []record.Value
 	for _, v := range list {
 		m, _ := v.Value.(map[string]any)
-		if m == nil || !slices.ContainsFunc(other, func(o record.Value) bool { return strings.HasPrefix(o.Path, v.Path+"[") }) {
+		if m == nil || !inEntries(v.Path) {
 			told = append(told, v)
 			continue
 		}

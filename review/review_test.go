@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -416,6 +417,22 @@ func TestOrder(t *testing.T) {
 func TestWordsInMarkdown(t *testing.T) {
 	if got, want := escape("a ~~b~~ &lt; *c* @d"), `a \~\~b\~\~ &amp;lt; \*c\* &#64;d`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestManyValues: a record of as many values as a file may hold is compared in the time of
+// a few, maps among them: no value is looked for among all others.
+func TestManyValues(t *testing.T) {
+	var more []record.Value
+	for i := range 100_000 {
+		more = append(more, record.Value{Path: fmt.Sprintf("x.y%d", i), Value: map[string]any{"a": float64(i)}, Origin: "spec:a:1"})
+	}
+	start := time.Now()
+	if r := Compare([]Build{build("a", 1)}, []Build{build("a", 1, more...)}); len(r.Jobs[0].Changes) != len(more) {
+		t.Errorf("%d changes", len(r.Jobs[0].Changes))
+	}
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 
