@@ -22,10 +22,15 @@ type Difference struct {
 }
 
 // Against sets what is there instead of what a build makes. Where its lines end with
-// CR LF that is said, and no line is shown: all of them differ.
+// CR LF, or are far more than the build makes, that is said, and no line is shown: all of
+// them differ, or nobody would read them.
 func (d *Difference) Against(old []byte) {
-	if d.Old = old; windows(old, d.New) {
+	const readable = 4 << 20
+	switch d.Old = old; {
+	case windows(old, d.New):
 		d.Old, d.Why = nil, "ends its lines with CR LF"
+	case len(old) > len(d.New)+readable:
+		d.Old, d.Why = nil, fmt.Sprintf("has %d MiB, far more than the build makes", len(old)>>20)
 	}
 }
 
