@@ -185,6 +185,9 @@ func (e *evaluator) condition(c *syntax.IfClause) {
 	var branches []*state
 	start, certain := e.state, false
 	for ; c != nil && !certain; c = c.Else {
+		if branches == nil {
+			e.does(c.Cond)
+		}
 		ok := yes
 		if len(c.Cond) > 0 {
 			ok = e.outcome(c.Cond[len(c.Cond)-1])
@@ -204,6 +207,31 @@ func (e *evaluator) condition(c *syntax.IfClause) {
 	}
 	e.join(start, branches, certain)
 }
+
+// does runs what a condition starts, such as the launch of which it asks whether it succeeds.
+func (e *evaluator) does(condition []*syntax.Stmt) {
+	for _, s := range condition {
+		if e.output == nil && starts(s) {
+			e.stmt(s)
+		}
+	}
+}
+
+// starts reports a condition with a command that is no test.
+func starts(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		return len(c.Args) > 0 && !slices.Contains(tests, c.Args[0].Lit())
+	case *syntax.BinaryCmd:
+		return starts(c.X) || starts(c.Y)
+	case *syntax.TimeClause:
+		return c.Stmt != nil && starts(c.Stmt)
+	}
+	return false
+}
+
+// tests are commands that start nothing.
+var tests = []string{"[", "test", "true", "false", ":", "getopts"}
 
 // branch runs statements that may not happen, from a state.
 func (e *evaluator) branch(start *state, stmts []*syntax.Stmt) *state {
@@ -274,11 +302,7 @@ func (e *evaluator) while(c *syntax.WhileClause) {
 	if !readsArguments(c) || !goesOn() {
 		if !readsArguments(c) || !e.state.given {
 			e.unsure(func() {
-				for _, s := range c.Cond {
-					if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "read" {
-						e.stmt(s)
-					}
-				}
+				e.does(c.Cond)
 				e.run(c.Do)
 			})
 		}
@@ -355,7 +379,7 @@ func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 		}
 	case valued[name] != "" && (name != "printf" || len(words) > 1 && words[1].String() == "-v"):
 		e.sets(s, name, words[1:])
-	case slices.Contains([]string{"[", "test", "true", "false", ":"}, name):
+	case slices.Contains(tests, name):
 	case e.output != nil:
 		e.writes(s, name, words[1:])
 	case name == "echo" || name == "printf":

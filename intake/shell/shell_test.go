@@ -81,6 +81,7 @@ func TestRead(t *testing.T) {
 		{"another machine", "A=1; ssh -q n \"cd /x && run --a $A \\$B\"", "cd /x\nrun --a 1 <$B>\nssh -q n cd /x && run --a 1 $B"},
 		{"script in a here-document", "A=1; export B=2; sbatch <<EOF\n#!/bin/bash\nrun --a $A \\$A \\$B\nEOF\ncat > x.sh <<'EOF'\nrun --c $A\nEOF", "sbatch\nrun --a 1 <$A> 2\nrun --c <$A>\ncat"},
 		{"known condition", "A=x; if [ \"$A\" = x ]; then B=1; else B=2; fi; run $B", "run 1"},
+		{"condition that is a command", "if ! timeout 9 run --a 1 2>&1 | tee l; then A=1; fi; [ -f x ] || if run 2 && [ $U ]; then A=3; elif run 4; then :; fi; until run 5; do sleep 1; done; run $A", "timeout 9 run --a 1\ntee l\nrun 2\nrun 5\nsleep 1\nrun <${A}>"},
 		{"unknown condition", "if [ $1 = x ]; then B=1; else B=2; fi; run --b $B", "run --b <${B}>"},
 		{"equal branches", "if [ $1 = x ]; then B=1; else B=1; fi; run --b $B", "run --b 1"},
 		{"options under a condition", "O=\"--a 1\"; if [ $1 = x ]; then O=\"$O --b 2\"; fi; run $O", "run --a 1 ?--b ?2"},
