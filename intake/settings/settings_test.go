@@ -969,7 +969,7 @@ func TestFiltered(t *testing.T) {
 
 // TestRecomputeWords: how programs on top of the Trainer ask for recompute.
 func TestRecomputeWords(t *testing.T) {
-	for option, want := range map[string]string{"": "none", "--grad_checkpoint True": "full", "--grad_checkpoint False": "none", "--disable_gradient_checkpointing True": "none"} {
+	for option, want := range map[string]string{"": "none", "--grad_checkpoint True": "full", "--grad_checkpoint False": "none", "--disable_gradient_checkpointing True": "none", "--finetuning_type full": "full", "--finetuning_type full --disable_gradient_checkpointing True": "none"} {
 		d := draft.New()
 		Launcher(d, "run.sh", words("torchrun --nproc_per_node 8 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 1 "+option), false, false)
 		if got := d.Text("constraints.layout.recompute"); got != want {
