@@ -167,6 +167,11 @@ func (e *evaluator) binary(c *syntax.BinaryCmd) {
 		}
 		e.stmt(c.X)
 		e.stmt(c.Y)
+		if writer, ok := c.X.Cmd.(*syntax.CallExpr); ok && len(writer.Args) == 1 && writer.Args[0].Lit() == "cat" {
+			if reader, ok := c.Y.Cmd.(*syntax.CallExpr); ok && len(reader.Args) > 0 {
+				e.scripted(c.X, reader.Args[0].Lit())
+			}
+		}
 	}
 }
 
@@ -491,7 +496,7 @@ func (e *evaluator) other(name string, p *Parsed) {
 }
 
 // starters are the commands that may start a script that is one of their words.
-var starters = append([]string{"srun", "sbatch", "mpirun", "mpiexec", "exec", "nohup", "env", "time", "timeout", "numactl", "singularity", "apptainer", "shifter", "enroot", "sudo"}, shells...)
+var starters = append([]string{"srun", "sbatch", "mpirun", "mpiexec", "jsrun", "aprun", "flux", "qsub", "bsub", "exec", "nohup", "env", "time", "timeout", "numactl", "singularity", "apptainer", "shifter", "enroot", "sudo"}, shells...)
 
 // start evaluates the script that a command starts, where it is given:
 // with the words behind it for arguments, and of the variables those that are
