@@ -112,6 +112,10 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 		e.computes(c.X)
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
+			if w, ok := x.(*syntax.Word); ok { // in quotes
+				e.nested(slices.Concat(known("((", e.line(w.Pos())), e.word(w), known("))", e.line(w.Pos()))))
+				continue
+			}
 			e.computes(x)
 		}
 	}

@@ -80,6 +80,7 @@ func TestRead(t *testing.T) {
 		{"xargs", "cat f | xargs run --a", "cat f\nxargs run --a <$(xargs)>"},
 		{"another machine", "A=1; ssh -q n \"cd /x && run --a $A \\$B\"", "cd /x\nrun --a 1 <$B>\nssh -q n cd /x && run --a 1 $B"},
 		{"script through a pipe", "A=1; cat <<EOF | sbatch -N 2\n#!/bin/bash\nrun --a $A \\$B\nEOF\ncat <<EOF | grep x\nrun 2\nEOF\nflux batch -N 2 <<EOF\nrun 3\nEOF", "cat\nsbatch -N 2\nrun --a 1 <$B>\ncat\ngrep x\nflux batch -N 2\nrun 3"},
+		{"let in quotes", "A=512; let \"B = A / 4\" C=A*2 'D=B+1'; let \"E = $X * 2\"; run $B $C $D $E", "run 128 1024 129 <${E}>"},
 		{"script in a here-document", "A=1; export B=2; sbatch <<EOF\n#!/bin/bash\nrun --a $A \\$A \\$B\nEOF\ncat > x.sh <<'EOF'\nrun --c $A\nEOF", "sbatch\nrun --a 1 <$A> 2\nrun --c <$A>\ncat"},
 		{"known condition", "A=x; if [ \"$A\" = x ]; then B=1; else B=2; fi; run $B", "run 1"},
 		{"condition that is a command", "if ! timeout 9 run --a 1 2>&1 | tee l; then A=1; fi; [ -f x ] || if run 2 && [ $U ]; then A=3; elif run 4; then :; fi; until run 5; do sleep 1; done; run $A", "timeout 9 run --a 1\ntee l\nrun 2\nrun 5\nsleep 1\nrun <${A}>"},
