@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -212,14 +213,12 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	return out.with(func(c *cell) { c.quoted = c.open }), ok
 }
 
-// calculable are expressions of which bc prints what bash calculates: of whole numbers that do
-// not begin with 0, in which no two signs stand side by side.
-var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]*(?:[ )]*[-+*/%][ (]*[1-9][0-9]*)*[ )]*$`)
+// calculable are expressions of which bc prints a whole number: of numbers that do not begin
+// with 0, in which no two signs stand side by side.
+var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]*(?:[ )]*[-+*/%^][ (]*[1-9][0-9]*)*[ )]*$`)
 
-var notDigits = regexp.MustCompile(`[^0-9]+`)
-
-// mostDigits is how many they may have together, so that no product is too large for bash.
-const mostDigits = 18
+// mostBits are more than any number of a launch has, and fewer than a line of bc has digits for.
+const mostBits = 200
 
 // fieldOptions are the options of cut for one field of a line, and what stands between fields.
 var fieldOptions = regexp.MustCompile(`^(?:-d ?(.) -f ?([1-9])|-f ?([1-9]) -d ?(.))$`)
@@ -254,15 +253,56 @@ func (e *evaluator) isCalculator(s *syntax.Stmt) bool {
 
 // calculated is what bc prints of an expression that is known.
 func (e *evaluator) calculated(in text, line int) (text, bool) {
-	if in.isOpen() || !calculable.MatchString(in.String()) || len(notDigits.ReplaceAllString(in.String(), "")) > mostDigits {
+	if in.isOpen() || !calculable.MatchString(in.String()) || !e.spend(0, len(in)) {
 		return nil, false
 	}
-	x, err := syntax.NewParser().Arithmetic(strings.NewReader(in.String()))
+	x, err := syntax.NewParser().Arithmetic(strings.NewReader(strings.ReplaceAll(in.String(), "^", "**")))
 	if err != nil {
 		return nil, false
 	}
-	n, ok := e.arithmetic(x)
-	return known(strconv.Itoa(n), line), ok
+	n := exact(x)
+	if n == nil {
+		return nil, false
+	}
+	return known(n.String(), line), true
+}
+
+// exact is the value of an expression that bc computes, which has no largest number; nil where
+// it ends with an error, and for numbers that no launch has.
+func exact(x syntax.ArithmExpr) *big.Int {
+	switch x := x.(type) {
+	case *syntax.Word:
+		if n, ok := new(big.Int).SetString(x.Lit(), 10); ok && n.BitLen() < mostBits {
+			return n
+		}
+	case *syntax.ParenArithm:
+		return exact(x.X)
+	case *syntax.BinaryArithm:
+		a, b := exact(x.X), exact(x.Y)
+		n := new(big.Int)
+		switch {
+		case a == nil || b == nil:
+			return nil
+		case x.Op == syntax.Add:
+			n.Add(a, b)
+		case x.Op == syntax.Sub:
+			n.Sub(a, b)
+		case x.Op == syntax.Mul:
+			n.Mul(a, b)
+		case x.Op == syntax.Quo && b.Sign() != 0:
+			n.Quo(a, b)
+		case x.Op == syntax.Rem && b.Sign() != 0:
+			n.Rem(a, b)
+		case x.Op == syntax.Pow && b.Sign() >= 0 && b.IsInt64() && b.Int64() < mostBits:
+			n.Exp(a, b, nil)
+		default:
+			return nil
+		}
+		if n.BitLen() < mostBits {
+			return n
+		}
+	}
+	return nil
 }
 
 // expression is what expr prints of two numbers.
