@@ -82,7 +82,7 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 
 // otherContainers are programs that start a command in an image, and that ndc does not write
 // scripts for.
-var otherContainers = []string{"docker", "podman", "shifter", "enroot", "sarus"}
+var otherContainers = []string{"docker", "nvidia-docker", "podman", "podman-hpc", "shifter", "enroot", "sarus"}
 
 // inside reads the container in which a launch is started by Apptainer, and names another one.
 func (in *intake) inside(file string, s *shell.Script, c shell.Command) {

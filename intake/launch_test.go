@@ -366,6 +366,7 @@ func TestHanded(t *testing.T) {
 		"mpirun -np 8 -x NCCL_DEBUG=INFO -x PATH ":                  "NCCL_DEBUG = \"INFO\"",
 		"docker run -e NCCL_IB_HCA=mlx5_0,mlx5_1 --gpus all img:1 ": "NCCL_IB_HCA = \"mlx5_0,mlx5_1\"",
 		"srun apptainer exec --nv --env=NCCL_DEBUG=WARN /i/m.sif ":  "NCCL_DEBUG = \"WARN\"",
+		"srun podman-hpc run --env NCCL_DEBUG=WARN --gpu img:1 ":    "NCCL_DEBUG = \"WARN\"",
 		"srun ": "",
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launcher + program)}}, Options{})
@@ -388,6 +389,7 @@ func TestApptainer(t *testing.T) {
 		"srun apptainer exec -C --pwd=/w --rocm docker://r.io/a/b:1 bash -c 'torchrun ": "image = \"docker://r.io/a/b:1\" workdir = \"/w\" runtime = \"apptainer\"",
 		"srun apptainer exec --pwd /w $SIF python ":                                     "",
 		"docker run --gpus all img:1 python ":                                           "",
+		"srun -N 2 podman-hpc run --rm --gpu img:1 python ":                             "",
 		"singularity exec prep.sif python prepare.py\npython ":                          "none",
 	} {
 		script := launcher + program
@@ -400,7 +402,7 @@ func TestApptainer(t *testing.T) {
 		}
 		job := spaces.ReplaceAllString(strings.ReplaceAll(string(r.Job), "\n", " "), " ")
 		named := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool {
-			return f.Verdict == draft.Unknown && (f.Name == "apptainer" || f.Name == "docker")
+			return f.Verdict == draft.Unknown && slices.Contains([]string{"apptainer", "docker", "podman-hpc"}, f.Name)
 		})
 		if !strings.Contains(job, strings.TrimPrefix(want, "none")) || strings.Contains(job, "container {") != (len(want) > 4) || named != (want == "") {
 			t.Errorf("%s: named is %v, no %q in\n%s", launcher, named, want, r.Job)

@@ -77,7 +77,7 @@ func (e *evaluator) environment(assigns []*syntax.Assign, words []text) func() {
 // starts (Open MPI 5.0, mpirun(1); Docker 28, docker run; Apptainer 1.4, apptainer exec).
 var handing = map[string][]string{
 	"mpirun": {"-x"}, "mpiexec": {"-x"}, "orterun": {"-x"}, "prterun": {"-x"},
-	"docker": {"-e", "--env"}, "podman": {"-e", "--env"}, "nvidia-docker": {"-e", "--env"},
+	"docker": {"-e", "--env"}, "podman": {"-e", "--env"}, "podman-hpc": {"-e", "--env"}, "nvidia-docker": {"-e", "--env"},
 	"singularity": {"--env"}, "apptainer": {"--env"},
 }
 
