@@ -35,8 +35,9 @@ func newLint(stdout, stderr io.Writer) *cobra.Command {
 GPUs or end otherwise than its author thinks: options that sbatch does not read,
 numbers of nodes, processes and GPUs that contradict one another, variables that
 reach no rank, options that no release of Megatron-LM knows. Of a DIR, all files
-that end in .sh, .bash, .sbatch, .slurm or .job. Nothing is executed, and nothing
-is reported that the environment of the script could make right.
+that end in .sh, .bash, .sbatch, .slurm or .job; a FILE may be a configuration of
+DeepSpeed in JSON, too. Nothing is executed, and nothing is reported that the
+environment of the script could make right.
 
 The exit code is 1 when a finding is an error. Every rule is told in
 docs/lint.md, with a script that breaks it and one that does not.`,
