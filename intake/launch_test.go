@@ -949,6 +949,7 @@ func TestMissing(t *testing.T) {
 		": \"${E:=$@}\"\nif [ $N -gt 1 ]; then E+=\" a=b\"; fi\ntorchrun pretrain.py $E":                                                      "On line 4 it starts pretrain.py with ${E}, of which only a run knows what the script makes it.",
 		"if [ -n \"$IMAGE\" ]; then T=./train.py; fi\nT=${T:=../train.py}\nsrun torchrun --nnodes=$N $T --num_heads=40":                       "On line 4 torchrun starts a program of which no file says the name.",
 		"torchrun pretrain_gpt.py \"$@\"":                                                                                                     "starts pretrain_gpt.py with arguments of its own, which stand behind --.",
+		"srun bash -c \"export RANK=\\$SLURM_PROCID && python ddp.py\"":                                                                       "it starts ddp.py, whose options say no run",
 		"deepspeed \"$(dirname \"$0\")\"/sft.py --zero_stage $S":                                                                              "it starts sft.py, whose options say no run",
 		"cd /repo\nsh shells/run_13b.sh":                                                                                                      "On line 3 it starts shells/run_13b.sh: give that file, too.",
 		"bash \"$(realpath \"$(dirname \"$0\")/..\")/shells/local.sh\" \"$@\"":                                                                "On line 2 it starts local.sh: give that file, too.",

@@ -111,7 +111,7 @@ func (in *intake) starts() string {
 					continue
 				}
 				behind := c.Words[i+1:]
-				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", known(w.Text)))
+				what := fmt.Sprintf(" On line %d it starts %s", c.Line, draft.Guarded("", known(lastField(w.Text))))
 				k := -1 // of the first that is no value of an option
 				for n, w := range behind {
 					value := n > 0 && strings.HasPrefix(behind[n-1].Text, "-") && !argument.MatchString(w.Text)
