@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -46,7 +47,13 @@ func (s *script) isNoScript() bool {
 	what := configurations[path.Ext(s.name)]
 	if what == "JSON" {
 		if n, err := tree.JSON(s.src); err != nil {
-			what = "no " + what + ": " + err.Error()
+			at, why, placed := strings.Cut(strings.TrimPrefix(err.Error(), "line "), ": ")
+			line, _ := strconv.Atoi(at)
+			if !placed {
+				why = at
+			}
+			s.report(Syntax, s.line(line), fmt.Sprintf("It is no JSON: %s. DeepSpeed does not start with it.", why))
+			return true
 		} else if isEngine(n.Object()) {
 			s.keys(n.Object(), "", 0)
 			return true
