@@ -85,7 +85,7 @@ func (s *script) silence() {
 // mark is a byte order mark, with which some editors begin UTF-8.
 var mark = []byte("\ufeff")
 
-// text checks what must hold before the script is parsed.
+// text checks what must hold before the file is looked at.
 func (s *script) text() bool {
 	switch {
 	case len(s.src) > MaxBytes:
@@ -95,6 +95,11 @@ func (s *script) text() bool {
 		s.report(Syntax, s.span(0, 1), "It holds a zero byte, and is no text. Name the script itself.")
 		return false
 	}
+	return true
+}
+
+// plain takes away what other systems write into a script, and bash does not pass over.
+func (s *script) plain() {
 	if bytes.HasPrefix(s.src, mark) {
 		s.report(NoShebang, s.span(0, len(mark)), "The file begins with a byte order mark, which editors do not show. sbatch refuses such a script, and bash takes the mark for the beginning of a command. Take it away, as with sed -i '1s/^\\xEF\\xBB\\xBF//'.")
 		s.marked, s.src = true, append(bytes.Repeat([]byte(" "), len(mark)), s.src[len(mark):]...) // places stay
@@ -103,7 +108,6 @@ func (s *script) text() bool {
 		s.report(DOSLines, s.span(i, i+1), "The lines end in CR LF. sbatch refuses such a script, and bash takes the CR for a part of the last word of each line. Convert it, as with sed -i 's/\\r$//'.")
 		s.src = bytes.ReplaceAll(s.src, []byte("\r\n"), []byte(" \n")) // places stay
 	}
-	return true
 }
 
 // substitution is what the parser says of what stands in ${…}, into which bash looks
@@ -112,6 +116,7 @@ var substitution = regexp.MustCompile(`parameter expansion operators?(: [^"]|$)|
 
 // read parses the script.
 func (s *script) read() bool {
+	s.plain()
 	p, err := shell.Parse(s.src)
 	if err == nil {
 		for _, b := range p.Blanks {

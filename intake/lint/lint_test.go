@@ -190,6 +190,7 @@ func TestNoScript(t *testing.T) {
 		{"ds.json", "{\n  \"zero_optimization\": {\n    \"stage\": 2\n  }\n}\n", ""},
 		{"ds.json", "{\n  \"zero_optimization\": {\n    \"overlap_com\": true\n  }\n}\n", "Did you mean overlap_comm?"},
 		{"ds.json", "{\n  \"zero_optimization\": {\"stage\": 2},\n  \"#flops_profiler\": {\"enable\": true},\n  \"_flops_profiler\": {}\n}\n", ""},
+		{"ds.json", "{\r\n  \"zero_optimization\": {\"stage\": 2}\r\n}\r\n", ""},
 		{"ds.json", "{\n  \"train_batch_size\": GBS\n}\n", "It is no JSON: invalid character 'G' looking for beginning of value. DeepSpeed does not start"},
 		{"config.json", "{\"hidden_size\": 8}\n", "It is JSON. "},
 		{"llama3.toml", "[training]\nsteps = 10\n", "It is TOML. "},
