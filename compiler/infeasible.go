@@ -366,7 +366,8 @@ func freeLayout(j *job.Job) []change {
 
 // batchChange rounds the global batch to the nearest multiple of the GPUs, by
 // which every data-parallel size can divide it; where that is far, and the nodes
-// do not divide the batch, first to one that they do.
+// do not divide the batch, first to one that they do: not far from the job's, or
+// the nearest.
 func batchChange(j *job.Job) []change {
 	gpus, now := j.Cluster.GPUs(), j.Training.GlobalBatchSize
 	to := func(sequences int) func(j *job.Job) { return func(j *job.Job) { j.SetBatch(sequences) } }
@@ -381,8 +382,14 @@ func batchChange(j *job.Job) []change {
 		},
 		apply: to(whole),
 	}
-	if near := roundBatch(j); near > 0 && near != now && !divides(j, j.Cluster.Nodes) {
-		c.nearest = append(c.nearest, to(near))
+	if !divides(j, j.Cluster.Nodes) {
+		unit := odd(gpus)
+		near := []int{roundBatch(j), max(1, (now+unit/2)/unit) * unit}
+		for _, sequences := range slices.Compact(near) {
+			if sequences > 0 && sequences != whole {
+				c.nearest = append(c.nearest, to(sequences))
+			}
+		}
 	}
 	return []change{c}
 }

@@ -109,6 +109,8 @@ func TestAdviceHolds(t *testing.T) {
 			[]string{"constraints.max_gpu_hours = 174.7 (now 173)", "cluster.nodes = 12 (now 16)"}},
 		{"dgx_a100", 1, "llama3_8b", 64, "", "memory_headroom = \"5%\"\n max_gpu_hours = 20\n layout {\n recompute = \"none\"\n }", "megatron core_v0.19.2", // it prefers the same layout without an option
 			[]string{"constraints.max_gpu_hours = 37.58 (now 20)"}},
+		{"dgx_h100", 9, "llama3_8b", 16, "fully_sharded = true", "", "megatron core_v0.19.2", // nor do 72 sequences
+			[]string{"training.global_batch_size = 18 (now 16)"}},
 		{"leonardo", 6, "gpt3_1_7b", 136, "", "min_mfu = 0.7", "megatron core_v0.15.0",
 			[]string{"constraints.min_mfu = 0.368 (now 0.7)"}},
 		{"dgx_h100", 1, "gpt_oss_20b", 64, "", "memory_headroom = \"85%\"", "megatron core_v0.19.2",
