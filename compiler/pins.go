@@ -58,6 +58,7 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 	checkSequenceParallel(j, t, &diags)
 	checkStageLayers(j, t, &diags)
 	checkStages(j, t, &diags)
+	checkChunks(j, t, &diags)
 	return diags
 }
 
@@ -75,6 +76,50 @@ func checkStages(j *job.Job, t *target.Target, diags *diag.List) {
 	}
 	diags.Error(IDLayersIndivisible, j.Sources.Range("constraints.layout.pipeline_parallel"), "More pipeline ranks than layers",
 		fmt.Sprintf("The model has %s, and pipeline_parallel = %s leaves ranks without any. Take at most %d. Stages without layers are tried where stage_layers names them alone, and not every framework starts them.", units.Count(layers, "decoder layer"), show(c.PipelineParallel), layers))
+}
+
+// checkChunks reports schedules of which none runs as many chunks per rank as the job
+// asks for.
+func checkChunks(j *job.Job, t *target.Target, diags *diag.List) {
+	c := &j.Constraints.Layout
+	asked, fit, runs := "virtual_pipeline = "+show(c.VirtualPipeline), []string(nil), []string(nil)
+	allows := c.VirtualPipeline.Allows
+	if n := len(c.StageLayers); n > 0 {
+		asked = fmt.Sprintf("%s in stage_layers for pipeline_parallel = %s", units.Count(n, "chunk"), show(c.PipelineParallel))
+		allows = func(v int) bool {
+			return n%v == 0 && c.PipelineParallel.Allows(n/v) && c.VirtualPipeline.Allows(v)
+		}
+	}
+	for _, x := range t.Schedules {
+		does := false
+		for v := 1; v <= max(j.Model.Layers, len(c.StageLayers)); v++ {
+			does = does || allows(v) && layout.Runs(x, v)
+		}
+		switch named := slices.Contains(c.PipelineSchedule, x.String()); {
+		case does && named:
+			return
+		case does:
+			fit = append(fit, x.String())
+		case named:
+			runs = append(runs, fmt.Sprintf("%q runs %s", x, chunksOf(x)))
+		}
+	}
+	if len(runs) == 0 || len(fit) == 0 || slices.Contains(c.PipelineSchedule, job.NoValue) || c.PipelineParallel.Allows(1) && allows(1) {
+		return
+	}
+	diags.Error(IDLayersIndivisible, j.Sources.Range("constraints.layout.pipeline_schedule"), "The schedule runs another number of chunks",
+		fmt.Sprintf("Of a pipeline rank %s, and the job asks for %s. Set pipeline_schedule = %s, or change what asks for the chunks.", strings.Join(runs, ", "), asked, strings.Join(quoted(fit), " or ")))
+}
+
+// chunksOf says how many chunks per rank a schedule runs.
+func chunksOf(x plan.Schedule) string {
+	switch {
+	case layout.Runs(x, 1):
+		return "one chunk"
+	case layout.Runs(x, 3):
+		return "two chunks or more"
+	}
+	return "two chunks"
 }
 
 // anyAllowed asks for the values that the choice names and for those that

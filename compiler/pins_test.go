@@ -119,6 +119,38 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// TestChunksOfSchedules: of schedules that the job names one has to run the chunks per rank
+// that it asks for.
+func TestChunksOfSchedules(t *testing.T) {
+	have := offering()
+	have.PipelineParallel, have.VirtualPipeline = true, true
+	have.Schedules = []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B, plan.ScheduleZBV}
+	four, two := job.IntChoice{Values: []int{4}}, job.IntChoice{Values: []int{2}}
+	for _, c := range []struct {
+		pipeline, virtual job.IntChoice
+		schedules         job.StringChoice
+		split             []int
+		want              string
+	}{
+		{four, two, job.StringChoice{"1f1b"}, nil, `Of a pipeline rank "1f1b" runs one chunk, and the job asks for virtual_pipeline = 2. Set pipeline_schedule = "interleaved_1f1b" or "zbv", or`},
+		{four, job.IntChoice{Values: []int{1}}, job.StringChoice{"interleaved_1f1b", "zbv"}, nil, `"interleaved_1f1b" runs two chunks or more, "zbv" runs two chunks, and the job asks for virtual_pipeline = 1. Set pipeline_schedule = "1f1b", or`},
+		{two, job.IntChoice{}, job.StringChoice{"1f1b"}, []int{2, 2, 2, 2}, "4 chunks in stage_layers for pipeline_parallel = 2."},
+		{four, two, job.StringChoice{"1f1b", "zbv"}, nil, ""},
+		{four, job.IntChoice{}, job.StringChoice{"1f1b"}, nil, ""},
+		{four, job.IntChoice{}, job.StringChoice{"1f1b"}, []int{2, 2, 2, 2}, ""},
+		{four, two, nil, nil, ""},
+		{job.IntChoice{}, two, job.StringChoice{"1f1b"}, nil, "virtual_pipeline = 2"},
+		{job.IntChoice{}, job.IntChoice{Values: []int{1}}, job.StringChoice{"zbv"}, nil, ""}, // one rank has no schedule
+	} {
+		j := &job.Job{Model: job.Model{Layers: 8}, Sources: job.Sources{}}
+		j.Constraints.Layout = job.LayoutConstraints{PipelineParallel: c.pipeline, VirtualPipeline: c.virtual, PipelineSchedule: c.schedules, StageLayers: c.split}
+		diags := checkPins(j, have)
+		if c.want == "" && len(diags) > 0 || c.want != "" && (len(diags) != 1 || diags[0].ID != IDLayersIndivisible || !strings.Contains(diags[0].Detail, c.want)) {
+			t.Errorf("%+v: %v, want %q", c, diags, c.want)
+		}
+	}
+}
+
 // TestBatches: the batch that is advised is one that a mesh takes which the framework's
 // rules allow, where there is such a mesh.
 func TestBatches(t *testing.T) {

@@ -69,15 +69,15 @@ func (s *Space) schedules(pp, v int) []plan.Schedule {
 	}
 	var fitting []plan.Schedule
 	for _, x := range s.target.Schedules {
-		if fits(x, v) && c.Allows(x.String()) {
+		if Runs(x, v) && c.Allows(x.String()) {
 			fitting = append(fitting, x)
 		}
 	}
 	return fitting
 }
 
-// fits reports whether a schedule runs v chunks per rank.
-func fits(x plan.Schedule, v int) bool {
+// Runs reports whether a schedule runs v chunks per rank.
+func Runs(x plan.Schedule, v int) bool {
 	switch x {
 	case plan.ScheduleInterleaved1F1B:
 		return v > 1
