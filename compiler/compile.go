@@ -139,7 +139,7 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate, a
 	expect(&p.Time, among)
 	p.Run = goodput.Run(j, p.Time.StepSeconds, p.Time.ExpectedSeconds, p.Time.StepRangeSeconds)
 	if c := p.Run.Checkpoints; c != nil {
-		c.Bytes, c.Kept = d.CheckpointBytes, goodput.Kept(j, c, t.Runtime.KeepsEvery)
+		c.Bytes, c.Kept = d.CheckpointBytes, goodput.Kept(j, c, t.Runtime.Checkpoints.KeepsEvery)
 	}
 	p.Calibration = calibrated(j, t, c, p.Likeness())
 	p.Learned = learning.Axes(j, &t.Runtime)

@@ -40,7 +40,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
 		Graphs:      runtime.Graphs{Masks: true, SendsCopies: true},
 		Calibration: runtime.Calibration{Time: "megatron", Memory: "megatron"},
-		KeepsEvery:  retained(j),
+		Checkpoints: runtime.Checkpoints{KeepsEvery: retained(j)},
 	}
 }
 

@@ -29,8 +29,7 @@ func (m *Model) CheckpointBytes(l *plan.Layout, x *plan.Execution) units.Bytes {
 	if m.job.Training.Optimizer.Kind == "muon" {
 		matrices = m.matrices()
 	}
-	vectors := float64(parameters - matrices)
-	moments := m.savedMoments(x, true)*float64(matrices) + m.savedMoments(x, false)*vectors
+	moments := float64(m.savedMoments(x, true)*float64(matrices)) + float64(m.savedMoments(x, false)*float64(parameters-matrices))
 	return units.Bytes((weight+master)*parameters + int64(moments))
 }
 

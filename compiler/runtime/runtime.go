@@ -28,8 +28,13 @@ type Runtime struct {
 	Graphs         Graphs
 	Host           Host
 	Calibration    Calibration
-	// KeepsEvery is of how many steps checkpoints are kept for good where all others but
-	// the newest are deleted; 0: nothing is deleted so.
+	Checkpoints    Checkpoints
+}
+
+// Checkpoints is what becomes of them.
+type Checkpoints struct {
+	// KeepsEvery is of how many steps they are kept for good where all others but the
+	// newest are deleted; 0: nothing is deleted so.
 	KeepsEvery int
 }
 
