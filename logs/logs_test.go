@@ -152,6 +152,24 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestCollectedChain: what the script says of its launches is read behind any text.
+func TestCollectedChain(t *testing.T) {
+	text, err := os.ReadFile("testdata/chain.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Parse(string(text))
+	for _, before := range []string{"[pod/a/b] ", "Nov 22 23:14:22 node-0 job[1]: ", "node-0: "} {
+		got := Parse(prefixed(before, string(text)))
+		for i := range want.Launches {
+			a, b := &got.Launches[i], &want.Launches[i]
+			if a.Job != b.Job || a.Run != b.Run || a.Configuration != b.Configuration || a.Status != b.Status {
+				t.Errorf("behind %q: %+v, want %+v", before, a, b)
+			}
+		}
+	}
+}
+
 // TestBackwards: what is wrong with a log whose newest lines stand first is said.
 func TestBackwards(t *testing.T) {
 	var b strings.Builder

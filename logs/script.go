@@ -42,7 +42,11 @@ func speed(p *Parser, text string) bool {
 }
 
 func script(p *Parser, text string) bool {
-	if strings.HasPrefix(text, "ndc: ") && speed(p, text) {
+	at := strings.Index(text, "ndc: ")
+	if at < 0 || at > 0 && text[at-1] != ' ' { // what collects logs may put anything before a line
+		return false
+	}
+	if text = text[at:]; speed(p, text) {
 		return true
 	}
 	if m := scriptJob.FindStringSubmatch(text); m != nil {
@@ -109,7 +113,7 @@ var failures = []struct {
 	{"preempted", compile(`DUE TO PREEMPTION`)},
 	{"node", compile(`NODE[_ ]FAIL|DUE TO NODE FAILURE|srun: error: Node failure on`)},
 	{"gpu", compile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch|no CUDA-capable)|CUBLAS_STATUS_EXECUTION_FAILED|GPU has fallen off the bus`)},
-	{"hang", compile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL|^ndc: the run hangs and is ended`)},
+	{"hang", compile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL|\bndc: the run hangs and is ended`)},
 	{"network", compile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed|completion .*status=)|NET/OFI.*error`)},
 	{"storage", compile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error|Read-only file system|[Tt]ransport endpoint (?:is not connected|shutdown)`)},
 	{"not_a_number", compile(`[Ff]ound (?i:nan) in|[Ll]oss is (?i:nan)`)},
