@@ -238,8 +238,11 @@ func (c *converter) number(v cty.Value, at diag.Range) (float64, bool) {
 	f, ok := asNumber(v)
 	if !ok {
 		want := "a number"
-		if c.spec.Limits.Max > 0 {
-			want += " of " + limitText(c.spec.Limits)
+		switch l := c.spec.Limits; {
+		case l.Max > 0 && l.Open:
+			want += " " + limitText(l)
+		case l.Max > 0:
+			want += " of " + limitText(l)
 		}
 		c.wrongType(v, at, want)
 		return 0, false

@@ -35,6 +35,10 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
     max_exposed_communication = "120%" # ERROR: invalid-quantity at "120%": "120%" is more than the whole. Write a share as a string with its unit (%), such as "6%".
     max_training_time         = "12:30" # ERROR: invalid-quantity at "12:30": "12:30" is not HH:MM:SS or D-HH:MM:SS; all three of hours, minutes and seconds are needed. Write a duration as a string with its unit (d, h, m, s, ms, us or ns), such as "30m", or as HH:MM:SS or D-HH:MM:SS.
     min_mfu                   = "40%" # ERROR: wrong-type at "40%": "min_mfu" must be a number of at least 0 and at most 1, not the text "40%".
+
+    max_oom_probability {
+      run = "1%" # ERROR: wrong-type at "1%": "run" must be a number greater than 0 and at most 1, not the text "1%".
+    }
   }
   slurm {
     time = 24 # ERROR: invalid-quantity at 24: The number 24 has no unit. Write a duration as a string with its unit (d, h, m, s, ms, us or ns), such as "24m", or as HH:MM:SS or D-HH:MM:SS.
