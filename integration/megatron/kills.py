@@ -24,6 +24,7 @@ import train
 
 FIRST, LAST = 2, 6
 TRACKER = "latest_checkpointed_iteration.txt"
+RETAIN = "--save-retain-interval"
 
 
 def iteration(folder, step):
@@ -41,6 +42,12 @@ def arguments(launch):
     subprocess.run(["bash", os.path.join(launch, "launch.sh")], env=variables, check=True, stdout=subprocess.DEVNULL)
     words = recorded(launch, "arguments")
     return words[next(i for i, word in enumerate(words) if word.endswith("pretrain_gpt.py")) + 1:]
+
+
+def keeping(words):
+    """The arguments of a run that deletes no checkpoint."""
+    i = words.index(RETAIN) if RETAIN in words else len(words)
+    return words[:i] + words[i + 2:]
 
 
 def history(folder, whole):
@@ -103,7 +110,7 @@ def main():
     folder = case["arguments"][case["arguments"].index("--save") + 1]
     answer = {"kills": [], "error": ""}
     try:
-        unbroken, code = train.attempt(case, script)
+        unbroken, code = train.attempt(dict(case, arguments=keeping(case["arguments"])), script)
         assert code == 0 and len(unbroken["steps"]) == LAST, unbroken
         digits = {s["step"]: [s["step"], s["loss"], s["norm"]] for s in unbroken["steps"]}
         shutil.move(folder, folder + "-whole")

@@ -13,8 +13,8 @@ import (
 )
 
 // TestKills ends ranks of the real Megatron-LM by SIGKILL while they save, as
-// ndc emits it: waiting, and asynchronously. Rank 0 also writes metadata and
-// tracker. After each kill launch.sh picks the checkpoint to go on from, and no
+// ndc emits it: waiting, asynchronously, and where each save deletes the checkpoint
+// before. Rank 0 also writes metadata and tracker. After each kill launch.sh picks the checkpoint to go on from, and no
 // digit is lost. NDC_CONFORMANCE_CHEAP leaves a few kills of the newest release,
 // NDC_KILLS_EVERY every so many.
 func TestKills(t *testing.T) {
@@ -42,12 +42,12 @@ func TestKills(t *testing.T) {
 				line.Skipped = err.Error()
 				t.Skip("skipped: ", err)
 			}
-			for _, mode := range []string{"waiting", "async"} {
+			for _, mode := range []string{"waiting", "async", "deleting"} {
 				t.Run(mode, func(t *testing.T) {
 					line.Count(t)
 					scratch := t.TempDir()
 					command(t, python, "../torchtitan/make_data.py", filepath.Join(scratch, "data"), "64")
-					r := run{name: "least/" + mode, gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "checkpoints", every: 1, async: mode == "async"}
+					r := run{name: "least/" + mode, gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "checkpoints", every: 1, async: mode == "async", last: mode == "deleting"}
 					got, err := h.Kill(r.build(t, program, line.Version, scratch), every, filepath.Join(scratch, "launch"))
 					if err != nil || got.Error != "" {
 						t.Fatal(err, got.Error)
