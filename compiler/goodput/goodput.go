@@ -46,9 +46,10 @@ func (s *saving) write(j *job.Job) float64 {
 	return checkpointBytes(j) / rate
 }
 
-// checkpointBytes is the size of a checkpoint: the weights in two bytes, those of
-// multi-token prediction among them, and with the optimizer a copy in four and its
-// moments in four each.
+// checkpointBytes is the size of a checkpoint for all that depends on the job alone: the
+// weights in two bytes, those of multi-token prediction among them, and with the
+// optimizer a copy in four and its moments in four each. Engines without such weights
+// write less; what a layout writes, package memory tells.
 func checkpointBytes(j *job.Job) float64 {
 	each := 2.0
 	if j.Training.Checkpoint.SaveOptimizer {

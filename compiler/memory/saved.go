@@ -29,32 +29,34 @@ func (m *Model) CheckpointBytes(l *plan.Layout, x *plan.Execution) units.Bytes {
 	if m.job.Training.Optimizer.Kind == "muon" {
 		matrices = m.matrices()
 	}
-	moments := float64(m.savedMoments(x, true)*float64(matrices)) + float64(m.savedMoments(x, false)*float64(parameters-matrices))
-	return units.Bytes((weight+master)*parameters + int64(moments))
+	moments := m.savedMoments(x, true)*matrices + m.savedMoments(x, false)*(parameters-matrices)
+	return units.Bytes((weight+master)*parameters + moments)
 }
 
-// savedMoments is momentBytes as it is written: in fp32 where a save makes such copies
-// of smaller ones.
-func (m *Model) savedMoments(x *plan.Execution, matrix bool) float64 {
+// savedMoments is momentBytes as it is written, in bytes of an element: in fp32 where a
+// save makes such copies of smaller ones.
+func (m *Model) savedMoments(x *plan.Execution, matrix bool) int64 {
 	each := m.momentBytes(x, matrix)
 	if m.runtime.ShardingOf(x).Unit == runtime.Rank && !m.runtime.LowPrecision.WholeMasters && !x.OffloadOptimizer && m.element == 2 {
 		each *= 4 / stateBytes(x)
 	}
-	return each
+	return int64(each)
 }
 
-// matrices counts the elements that an optimizer of matrices treats as such: the
-// weights of linear layers but routers.
+// matrices counts the elements of the whole model that an optimizer of matrices treats
+// as such, those of multi-token prediction among them.
 func (m *Model) matrices() int64 {
+	var whole shape
+	whole.Split = program.Split{TensorParallel: 1, ExpertParallel: 1, ExpertTensorParallel: 1}
 	var n int64
 	for kind := range m.arch.Kinds() {
-		var of int64
-		m.arch.Weights(kind, func(o *program.Operation, w *program.Weight) {
-			if w.Matrix() && o.Component != program.Router {
-				of += w.Elements()
-			}
-		})
-		n += of * int64(m.arch.Count(kind, 0, m.job.Model.Layers))
+		layers := m.arch.Count(kind, 0, m.job.Model.Layers)
+		if kind == m.arch.MTPKind() {
+			layers += m.job.Model.MTP.Layers
+		}
+		var l layer
+		m.weights(&l, kind, &whole)
+		n += l.matrices.Sum() * int64(layers)
 	}
 	return n
 }

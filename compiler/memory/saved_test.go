@@ -15,7 +15,6 @@ import (
 // docs/slurm.md.
 func TestCheckpointBytes(t *testing.T) {
 	full := runtimes.Whole()
-	muon := func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }
 	for _, c := range []struct {
 		name      string
 		runtime   runtime.Runtime
@@ -51,12 +50,16 @@ func TestCheckpointBytes(t *testing.T) {
 			}
 		}
 	}
-	j := gpt(2048, 16, 1024)
-	j.Training.Precision, j.Training.Checkpoint = "bf16", job.Checkpoint{Path: "/c", SaveOptimizer: true}
-	muon(j)
-	m := New(j, targetOf(full))
-	matrices := int64(4 * 12 * 2048 * 2048) // of four layers: 4 for attention and 8 for the feed-forward network
-	if got, want := int64(m.CheckpointBytes(&plan.Layout{ZeroStage: 1}, &plan.Execution{})), 14*m.arch.ParametersTotal()-4*matrices; got != want {
-		t.Errorf("muon: %d bytes, want %d", got, want)
+	// of four layers and two of multi-token prediction with a projection of 2h to h: 4h² for
+	// attention and 8h² for the feed-forward network each
+	for mtp, matrices := range map[int]int64{0: 4 * 12, 2: 6*12 + 2*2} {
+		j := gpt(2048, 16, 1024)
+		j.Model.MTP.Layers, j.Training.Checkpoint = mtp, job.Checkpoint{Path: "/c", SaveOptimizer: true}
+		j.Training.Optimizer.Kind = "muon"
+		m := New(j, targetOf(full))
+		want := 14*(m.arch.ParametersTotal()+m.arch.ParametersMTP()) - 4*matrices*2048*2048
+		if got := int64(m.CheckpointBytes(&plan.Layout{ZeroStage: 1}, &plan.Execution{})); got != want {
+			t.Errorf("muon, %d layers of multi-token prediction: %d bytes, want %d", mtp, got, want)
+		}
 	}
 }
