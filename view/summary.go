@@ -476,7 +476,8 @@ func kept(c *plan.Checkpoints) string {
 	case c.Kept == 1:
 		return "\none checkpoint kept, " + c.Bytes.Human()
 	}
-	return fmt.Sprintf("\n%s kept, %s each, %s in all", units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), units.Bytes(float64(c.Kept)*float64(c.Bytes)).Human())
+	all := min(float64(c.Kept)*float64(c.Bytes), math.MaxInt64/2) // beyond any storage
+	return fmt.Sprintf("\n%s kept, %s each, %s in all", units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), units.Bytes(all).Human())
 }
 
 func searchLine(s *plan.Search) string {

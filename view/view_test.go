@@ -66,6 +66,25 @@ func TestBar(t *testing.T) {
 	}
 }
 
+// TestKept: a run's checkpoints are told with what they take in all, which more than any
+// storage has does not overflow.
+func TestKept(t *testing.T) {
+	for _, c := range []struct {
+		checkpoints *plan.Checkpoints
+		want        string
+	}{
+		{nil, ""},
+		{&plan.Checkpoints{IntervalSteps: 5}, ""}, // of a version that did not say it
+		{&plan.Checkpoints{Bytes: 3 << 30, Kept: 1}, "\none checkpoint kept, 3.0 GiB"},
+		{&plan.Checkpoints{Bytes: 3 << 30, Kept: 512}, "\n512 checkpoints kept, 3.0 GiB each, 1.5 TiB in all"},
+		{&plan.Checkpoints{Bytes: 14e12, Kept: 2e6}, "\n2000000 checkpoints kept, 12.7 TiB each, 4194304.0 TiB in all"},
+	} {
+		if got := kept(c.checkpoints); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.checkpoints, got, c.want)
+		}
+	}
+}
+
 // TestDurations: what is compared has one unit, that of the longest, and no
 // number becomes zero by it.
 func TestDurations(t *testing.T) {
