@@ -386,7 +386,7 @@ func batchChange(j *job.Job) []change {
 		unit := odd(gpus)
 		near := []int{roundBatch(j), max(1, (now+unit/2)/unit) * unit}
 		for _, sequences := range slices.Compact(near) {
-			if sequences > 0 && sequences != whole {
+			if sequences > 0 && sequences != now && sequences != whole {
 				c.nearest = append(c.nearest, to(sequences))
 			}
 		}
