@@ -21,8 +21,7 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	if !with.Reduce || p.ReplicasOnce {
 		t := e.reduceOnce(l, x, n, with.Reduce)
 		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
-		alone := e.alone(t, n, x.OverlapGradientReduce)
-		e.expose(lineGradients, max(t-window, alone), t-alone, window)
+		e.behind(lineGradients, t, window, n, x.OverlapGradientReduce)
 	}
 	if l.ZeroStage >= p.Optimizer && !with.GatherForward {
 		t := e.gatherOnce(l, x, n)
@@ -32,8 +31,7 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 			e.expose(lineParameters, exposed, rest, window)
 			return
 		}
-		alone := e.alone(t, n, x.OverlapParameterGather)
-		e.expose(lineParameters, max(t-window, alone), t-alone, window)
+		e.behind(lineParameters, t, window, n, x.OverlapParameterGather)
 	}
 }
 
@@ -107,15 +105,16 @@ func (e *Evaluator) gatherOnce(l *plan.Layout, exec *plan.Execution, n program.E
 	return t
 }
 
-// alone is the part of t that runs beside no compute: one bucket's share, or all of
-// it without overlap.
-func (e *Evaluator) alone(t units.Seconds, n program.Elements, overlap bool) units.Seconds {
-	if !overlap {
-		return t
+// behind puts a collective of t on its line that runs behind a window of compute, but for
+// one bucket's share of its elements n, which runs beside none; without overlap all does.
+func (e *Evaluator) behind(at line, t, window units.Seconds, n program.Elements, overlap bool) {
+	alone := t
+	if overlap {
+		b := &e.runtime.Buckets
+		elements := max(b.Unhidden, b.UnhiddenPerRank*int64(e.step.g.data.Size()))
+		alone *= units.Seconds(min(1, float64(elements)/max(1, float64(n.Sum()))))
 	}
-	b := &e.runtime.Buckets
-	elements := max(b.Unhidden, b.UnhiddenPerRank*int64(e.step.g.data.Size()))
-	return t * units.Seconds(min(1, float64(elements)/max(1, float64(n.Sum()))))
+	e.expose(at, max(t-window, alone), t-alone, window)
 }
 
 // expose puts the exposed part of a collective on its line and charges what the
