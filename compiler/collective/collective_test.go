@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -98,9 +99,32 @@ func TestMeasured(t *testing.T) {
 	slices.Sort(all)
 	median, p90 := all[len(all)/2], all[len(all)*9/10]
 	t.Logf("all: n=%d median %.3f p90 %.3f", len(all), median, p90)
+	page, err := os.ReadFile("../../docs/collectives.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), fmt.Sprintf("On %d published measurements", len(all))) ||
+		!strings.Contains(string(page), fmt.Sprintf("median error %.0f %%, 90th percentile %.0f %%", 100*median, 100*p90)) {
+		t.Errorf("docs/collectives.md says another number than %d, %.0f %% or %.0f %%", len(all), 100*median, 100*p90)
+	}
+	for _, op := range []Operation{AllReduce, AllGather, AllToAll} {
+		row, least, most := "|", 0.0, 0.0
+		for gpus := 16; gpus <= 256; gpus *= 2 {
+			e := byKind[fmt.Sprintf("h100_efa %s %5d", op, gpus)]
+			row, least, most = row+" "+signed(e[len(e)/2])+" % |", min(least, e[0]), max(most, e[len(e)-1])
+		}
+		if row += " " + signed(least) + " to " + signed(most) + " % |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/collectives.md does not say of %s %s", op, row)
+		}
+	}
 	if len(all) < 700 || median > 0.08 || p90 > 0.30 {
 		t.Errorf("n %d, median error %.3f, p90 %.3f", len(all), median, p90)
 	}
+}
+
+// signed is a share in whole percent as pages write it.
+func signed(share float64) string {
+	return strings.Replace(fmt.Sprintf("%+.0f", 100*share), "-", "−", 1)
 }
 
 func mapKeys[V any](m map[string]V) func(func(string) bool) {
