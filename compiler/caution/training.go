@@ -142,7 +142,7 @@ var localFolders = []string{"/tmp/", "/var/tmp/", "/dev/shm/", "/run/"}
 func (w *warner) kept() {
 	c := &w.job.Training.Checkpoint
 	if c.KeepLast == 1 {
-		w.warn(SingleCheckpoint, "training.checkpoint.keep_last", "One checkpoint is no way back: when it was written after the loss broke down, or its storage fails, the run is lost. Keep two or more, or all of them.")
+		w.warn(SingleCheckpoint, "training.checkpoint.keep_last", "One checkpoint is no way back: when it was written after the loss broke down, or its storage fails, the run is lost. Keep all of them, or the last few where the framework counts them.")
 	}
 	for _, folder := range localFolders {
 		if strings.HasPrefix(c.Path, folder) && (w.job.Cluster.Nodes > 1 || w.chained()) && !w.mounted(folder) {
