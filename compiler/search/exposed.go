@@ -31,7 +31,7 @@ func (w *worker) asksExposed() bool { return w.stateKnown || w.exposedAsked() ==
 
 // exposedAsked is from which miss of the limit on exposed communication on nobody asks for the
 // exact one: beyond those of the nearest and of what fails nothing else, or any once something
-// is feasible.
+// is feasible. What is too slow by a floor fails more than this limit, and may be no nearest for that alone.
 func (w *worker) exposedAsked() float64 {
 	if w.fits || w.probing || len(w.mesh.best.list) > 0 && w.mesh.best.list[0].broken == "" {
 		return 0
@@ -42,7 +42,10 @@ func (w *worker) exposedAsked() float64 {
 			asked = min(asked, r.list[n-1].missing)
 		}
 	}
-	if w.limits.step == 0 { // what is nearest fails nothing else
+	switch {
+	case w.late > asked:
+		return 0
+	case w.late > 0, w.limits.step == 0: // what is nearest fails nothing else
 		return asked
 	}
 	least := math.Inf(1)
@@ -54,15 +57,28 @@ func (w *worker) exposedAsked() float64 {
 	return max(asked, least)
 }
 
+// lateness is by what share a floor of the current mesh with a micro-batch exceeds the limit on the
+// step, as misses are compared; zero where it may meet it, or nobody asks.
+func (w *worker) lateness(mbs int) float64 {
+	if w.limits.step == 0 || w.limits.exposed >= 1 {
+		return 0
+	}
+	return max(0, w.meshFloor(mbs)/float64(w.limits.step)-1-beyondRounding)
+}
+
+// beyondRounding is more than what rounding two times to nine digits takes off their quotient.
+const beyondRounding = 2e-8
+
 // exposedFloor is a share of exposed communication that the current layout
 // cannot beat.
 func (w *worker) exposedFloor() float64 {
 	return w.exposedOf(w.evaluator.ExposedFloor(&w.layout, &w.execution))
 }
 
-// exposedOf is a floor of the exposed share, as shares are compared. It leaves room for what
-// rounding both times may take off their quotient: half of the ninth digit of the step each, so at most 1e-8.
-func (w *worker) exposedOf(floor units.Share) float64 { return units.RoundedTo(float64(floor)-2e-8, 1) }
+// exposedOf is a floor of the exposed share, as shares are compared.
+func (w *worker) exposedOf(floor units.Share) float64 {
+	return units.RoundedTo(float64(floor)-beyondRounding, 1)
+}
 
 // variantsExpose reports whether the current layout, which exposes too much as it is, does so
 // with every set of variants, too. Where memory is short they are tried, and what makes a step

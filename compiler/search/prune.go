@@ -43,6 +43,9 @@ import (
 // state may tell of all where nothing is feasible yet. One floor may tell of all recompute choices
 // of a pipeline with a micro-batch, or of many numbers of recomputed layers (exposed.go).
 //
+// Where no mesh that is left may meet the limit on the step and nothing is feasible, nothing will
+// be: what is then slower than the nearest is left out (searcher.settle).
+//
 // Only the second and third are used when the objective is memory, where a layout
 // that needs more than the worst one kept is not timed; and of the last two none under a limit on the exposed share, which more recompute makes smaller.
 type fits struct {

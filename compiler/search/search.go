@@ -232,6 +232,7 @@ type searcher struct {
 	bound     float64 // to be kept as a tie of the fastest
 	most      units.Bytes
 	fits      bool // some layout meets every limit
+	settled   bool // see settle
 
 	best, nearest ranking
 	exposed       *Candidate // see Outcome
@@ -248,6 +249,7 @@ func (s *searcher) run(ctx context.Context) error {
 	s.probe(ctx, meshes)
 	size := firstBatch
 	for first := 0; first < len(meshes); first, size = first+size, min(2*size, lastBatch) {
+		s.settle(ctx, meshes[first:])
 		batch := meshes[first:min(first+size, len(meshes))]
 		s.parallel(ctx, len(batch), func(w *worker, i int) { w.search(&batch[i]) })
 		if ctx.Err() != nil {
@@ -313,15 +315,37 @@ func (s *searcher) take(m *meshSearch) {
 	s.fits = s.fits || len(s.best.list) > 0 && s.best.list[0].broken == ""
 	s.bound = min(s.bound, s.limits.reach(&s.best))
 	s.threshold, s.most = min(s.threshold, s.limits.threshold(&s.best)), s.limits.most(&s.best)
+	s.forget()
+}
+
+// forget keeps what is slower than slowest from being looked at.
+func (s *searcher) forget() {
 	slowest := s.slowest()
 	s.bound, s.threshold = min(s.bound, slowest), min(s.threshold, slowest)
+}
+
+// settle finds out whether any of the meshes that are left may meet the limit on the step: where
+// none does and nothing is feasible, nothing will be, and the nearest are all that counts.
+func (s *searcher) settle(ctx context.Context, left []meshSearch) {
+	limit := costOf(s.limits.step)
+	if s.settled || s.fits || s.limits.step == 0 || left[0].floor <= limit {
+		return
+	}
+	var open atomic.Bool
+	s.parallel(ctx, len(left), func(w *worker, i int) {
+		if !open.Load() && !math.IsInf(left[i].floor, 1) && w.leastFloor(left[i].index) <= limit {
+			open.Store(true)
+		}
+	})
+	s.settled = !open.Load()
+	s.forget()
 }
 
 // slowest is the cost above which a layout is neither feasible nor among the nearest, where
 // nobody asks for others: each takes longer than the limit by more than these miss theirs.
 func (s *searcher) slowest() float64 {
 	l := &s.limits
-	if !l.sought || l.step == 0 {
+	if l.step == 0 || !l.sought && !s.settled {
 		return math.Inf(1)
 	}
 	if s.fits {

@@ -535,6 +535,25 @@ func TestStepLimits(t *testing.T) {
 	}
 }
 
+// TestSettled: where no layout meets the limit on the step, those are left out that miss it by more
+// than the nearest, whatever another limit says of them.
+func TestSettled(t *testing.T) {
+	j, target := smallJob(false, 32), smallTarget()
+	j.Model.Layers, j.Training.GlobalBatchSize = 80, 1024
+	fast := MFU(j, searched(j, target).Best[0].Result.StepSeconds)
+	for _, exposed := range []units.Share{1, 0.0001} {
+		j.Constraints.MinMFU, j.Constraints.MaxExposedCommunication = job.Some(2*fast), job.Some(exposed)
+		o := searched(j, target)
+		if len(o.Best) > 0 || len(o.Nearest) == 0 {
+			t.Fatalf("%d are feasible, %d near", len(o.Best), len(o.Nearest))
+		}
+		c := o.Counts
+		if looked := c.Rejected[IDMemory] + c.Rejected[IDMFU] + c.Rejected[IDExposed]; looked > c.Enumerated/20 {
+			t.Errorf("exposed %v: %d of %d layouts were looked at", exposed, looked, c.Enumerated)
+		}
+	}
+}
+
 // TestMFU: min_mfu limits the utilisation that plans tell of, at every precision.
 func TestMFU(t *testing.T) {
 	for _, precision := range []string{"bf16", "fp16", "fp32"} {

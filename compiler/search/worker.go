@@ -36,11 +36,13 @@ type worker struct {
 	stateTooLarge bool        // the state alone does not fit, with no variant
 	stateKnown    bool        // the state of the pipeline at hand has been looked at
 	probing       bool        // nothing is asked of layouts that do not fit
+	late          float64     // see lateness, of the micro-batch at hand
 	ranges        []passRange // of the mesh, as far as they were asked for
 
-	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
-	// while there is nothing to beat), first leaves by pipeline, and the pipelines
-	// in the order of their floors
+	// of the mesh: lateness by micro-batch, floors by micro-batch, and by pipeline and
+	// micro-batch (empty while there is nothing to beat), first leaves by pipeline, and
+	// the pipelines in the order of their floors
+	lates          []float64
 	meshFloors     []float64
 	floors         []float64
 	leaves, sorted []int
@@ -82,6 +84,21 @@ func (w *worker) open(index int, out *meshSearch) {
 func (w *worker) meshFloor(mbs int) float64 {
 	w.micro(mbs)
 	return w.least(w.evaluator.MeshFloor)
+}
+
+// leastFloor is a cost that a mesh cannot beat with any micro-batch.
+func (w *worker) leastFloor(index int) float64 {
+	known := &w.known[index]
+	if known.any == 0 {
+		m := &w.space.Meshes[index]
+		w.layout = plan.Layout{}
+		m.Fill(&w.layout)
+		known.any = math.Inf(1)
+		for _, mbs := range w.space.MicroBatchSizes(m) {
+			known.any = min(known.any, w.meshFloor(mbs))
+		}
+	}
+	return known.any
 }
 
 // meshBeaten reports whether no layout of the current mesh can be kept.
@@ -139,9 +156,14 @@ func (w *worker) search(s *meshSearch) {
 	w.layout = plan.Layout{}
 	m.Fill(&w.layout)
 	w.ranges = w.ranges[:0]
-	if w.meshBeaten(w.space.MicroBatchSizes(m)) {
+	sizes := w.space.MicroBatchSizes(m)
+	if w.meshBeaten(sizes) {
 		s.counts.Pruned = s.counts.Enumerated
 		return
+	}
+	w.lates = w.lates[:0]
+	for _, mbs := range sizes {
+		w.lates = append(w.lates, w.lateness(mbs))
 	}
 	w.current.mesh = s.index
 	pipelines := w.space.Pipelines(m)
@@ -234,7 +256,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	sizes := w.space.MicroBatchSizes(m)
 	for k, mbs := range sizes {
 		w.micro(mbs)
-		w.dominated = false
+		w.dominated, w.late = false, w.lates[k]
 		if w.beforeGradients() {
 			clear(w.outgrown)
 		}
