@@ -56,5 +56,5 @@ func (b *builder) halt(kind, done int, s *stream) {
 	}
 	known := &begun{builder: *b, blocks: slices.Clone(b.blocks), again: slices.Clone(b.again), stream: *s}
 	known.builder.l, known.builder.x, known.builder.g, known.builder.blocks, known.builder.again = nil, nil, nil, nil, nil
-	b.e.begun[b.begunKey(kind)] = known
+	remember(b.e.begun, b.begunKey(kind), known, mostTables)
 }

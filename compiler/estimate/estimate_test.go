@@ -382,6 +382,31 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestTermsAreBounded: a long search keeps no more of the layouts that it has seen than so many,
+// and what it forgets it finds again.
+func TestTermsAreBounded(t *testing.T) {
+	e := New(jobOf(moe(), 1), targetOf(runtimes.Whole()))
+	l, x := single(8), execution()
+	var first, last Result
+	for l.MicroBatchSize = 1; l.MicroBatchSize < mostTables+100; l.MicroBatchSize++ {
+		if e.EvaluateTime(&l, &x, &last); l.MicroBatchSize == 1 {
+			first = last
+		}
+	}
+	for name, n := range map[string]int{
+		"layouts": len(e.known), "tables": len(e.tables), "tables with state": len(e.stateTables),
+		"tables without experts": len(e.dense), "beginnings of layers": len(e.begun), "lists": len(e.listings),
+	} {
+		if n > mostTables {
+			t.Errorf("%d %s are kept, at most %d are to be", n, name, mostTables)
+		}
+	}
+	l.MicroBatchSize = 1
+	if e.EvaluateTime(&l, &x, &last); last.StepSeconds != first.StepSeconds {
+		t.Errorf("a step takes %v, and before there was much to forget %v", last.StepSeconds, first.StepSeconds)
+	}
+}
+
 // BenchmarkEvaluate evaluates many layouts of Llama 3 70B on 512 H100 in turn,
 // as the search does.
 func BenchmarkEvaluate(b *testing.B) {

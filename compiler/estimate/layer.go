@@ -116,7 +116,7 @@ func (e *Evaluator) fillTable(t *layerTable, operations *listing, l *plan.Layout
 		if dense == nil {
 			dense = &layerTable{}
 			e.fillDense(dense, operations, l, x, g)
-			e.dense[k] = dense
+			remember(e.dense, k, dense, mostTables)
 		}
 		layers := append(t.layers[:0], dense.layers...)
 		*t = *dense
@@ -175,6 +175,9 @@ type listing struct {
 	start, end program.Block
 }
 
+// mostListings bounds what is remembered of shapes, of each some 50 kB.
+const mostListings = 1 << 10
+
 // listingOf lists the operations of a shape, from the cache: many tables share
 // them, and what has no experts is the same however they are cut.
 func (e *Evaluator) listingOf(s program.Shape) *listing {
@@ -182,7 +185,7 @@ func (e *Evaluator) listingOf(s program.Shape) *listing {
 	if known == nil {
 		known = &listing{}
 		e.list(known, s)
-		e.listings[s] = known
+		remember(e.listings, s, known, mostListings)
 	}
 	return known
 }

@@ -68,10 +68,7 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 		t.groups = e.groupsOf(l, x)
 		t.table = e.stateTerms(wholeKey{k.tableKey, e.stateKey(l, x)}, l, x, t.groups)
 		t.amax = e.amax(t.groups)
-		if len(e.known) >= mostKnown {
-			clear(e.known)
-		}
-		e.known[k] = t
+		remember(e.known, k, t, mostKnown)
 	}
 	e.latest, e.latestTerms = k, t
 	return t
@@ -121,12 +118,21 @@ func (e *Evaluator) stateKey(l *plan.Layout, x *plan.Execution) stateKey {
 	return k
 }
 
+// remember keeps a term for the layouts to come, and forgets all of its kind once there
+// are as many as may be: a search that nothing prunes asks for hundreds of thousands.
+func remember[K comparable, V any](known map[K]V, k K, v V, most int) {
+	if len(known) >= most {
+		clear(known)
+	}
+	known[k] = v
+}
+
 // mostKnown bounds what is remembered of whole meshes, most of which are seen
 // once; their tables stay.
 const mostKnown = 1 << 12
 
-// mostTables bounds what is remembered of ways to cut and run layers, some 20 kB each of a
-// model with several kinds of them: a search that nothing prunes sees hundreds of thousands.
+// mostTables bounds what is remembered of ways to cut and run layers, and of their parts,
+// some 20 kB each of a model with several kinds of them.
 const mostTables = 1 << 12
 
 // tableTerms is the table without state communication, from the cache.
@@ -135,10 +141,7 @@ func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g 
 	t, ok := e.tables[k]
 	if !ok {
 		t = e.buildTable(l, x, g)
-		if len(e.tables) >= mostTables {
-			clear(e.tables)
-		}
-		e.tables[k] = t
+		remember(e.tables, k, t, mostTables)
 	}
 	return t
 }
@@ -149,10 +152,7 @@ func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g 
 	if !ok {
 		s = &layerTable{}
 		e.withState(s, e.tableTerms(k.tableKey, l, x, g), nil, l, x, g)
-		if len(e.stateTables) >= mostTables {
-			clear(e.stateTables)
-		}
-		e.stateTables[k] = s
+		remember(e.stateTables, k, s, mostTables)
 	}
 	return s
 }
@@ -224,11 +224,8 @@ func (e *Evaluator) pipelineSeconds(d *schedule.Durations) units.Seconds {
 	}
 	t, ok := e.pipelines[h]
 	if !ok {
-		if len(e.pipelines) >= mostPipelines {
-			clear(e.pipelines)
-		}
 		t = e.simulator.Duration(s.shape, d)
-		e.pipelines[h] = t
+		remember(e.pipelines, h, t, mostPipelines)
 	}
 	return t
 }
