@@ -103,3 +103,75 @@ func (in *intake) inside(file string, s *shell.Script, c shell.Command) {
 		}
 	}
 }
+
+// lost takes back where a run writes what it logs to a path that is relative in a
+// container that starts in its image's own working folder: that ends with the container,
+// and a job with such a path is refused.
+func (in *intake) lost() {
+	if !in.d.Has(containerImage) || in.d.Has("slurm.container.workdir") {
+		return
+	}
+	for _, p := range in.d.Paths() {
+		if to := in.d.Text(p); strings.HasPrefix(p, "training.logging.") && strings.HasSuffix(p, "path") && to != "" && !path.IsAbs(to) && !strings.HasPrefix(to, "$") {
+			in.d.Withdraw(p, "it is relative to the working folder of the image, and what is written there ends with the container: write the whole path, below a mount")
+		}
+	}
+}
+
+// containerImage is the argument of the image that a job runs in.
+const containerImage = "slurm.container.image"
+
+// container keeps the image of pyxis and what it mounts. Mounts alone make no
+// container, so that they are named where the image is not known. A script of
+// ndc's own mounts what ndc mounts by itself, too.
+func (in *intake) container(file string, s *shell.Script, own bool) {
+	const mounts = "slurm.container.mounts"
+	told := map[draft.Finding]bool{} // a list of options stands in a command, too
+	found := func(w shell.Word, name, value string, v draft.Verdict, to, why string) {
+		f := draft.Finding{Place: megatron.Place(file, w), Name: name, Value: value, Verdict: v, To: to, Why: why}
+		if !told[f] {
+			in.d.Find(f)
+		}
+		told[f] = true
+	}
+	const open = "its value is known only when the script runs"
+	var mounted []string
+	var at shell.Word
+	for _, c := range append(s.Commands, s.Lists...) {
+		for i, w := range c.Words {
+			name, value, joined := strings.Cut(w.Text, "=")
+			if !joined && i+1 < len(c.Words) {
+				value = c.Words[i+1].Text
+			}
+			switch {
+			case name == "--container-image" && strings.ContainsAny(value, "$`(<"):
+				found(w, name, value, draft.Unknown, "", open)
+			case name == "--container-image":
+				in.d.Set(containerImage, value, megatron.Place(file, w))
+			case name == "--container-workdir" && path.IsAbs(value) && !strings.ContainsAny(value, "$`(<"):
+				in.d.Set("slurm.container.workdir", value, megatron.Place(file, w))
+			case name == "--container-workdir":
+				found(w, name, value, draft.Unknown, "", open)
+			case name == "--container-mounts":
+				at, mounted = w, nil
+				for _, m := range strings.Split(value, ",") {
+					switch known := !strings.ContainsAny(m, "$`(<"); {
+					case known && strings.Contains(m, ":"):
+						mounted = append(mounted, m)
+					case known && path.IsAbs(m): // pyxis mounts it at its own place
+						mounted = append(mounted, m+":"+m)
+					case m != "" && !own:
+						found(w, name, m, draft.Unknown, "", open)
+					}
+				}
+			}
+		}
+	}
+	switch list := strings.Join(mounted, ","); {
+	case len(mounted) == 0:
+	case in.d.Has(containerImage):
+		in.d.Set(mounts, mounted, megatron.Place(file, at))
+	default:
+		found(at, "--container-mounts", list, draft.Unknown, "", "slurm.container.mounts takes it, beside an image")
+	}
+}
