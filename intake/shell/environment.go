@@ -191,3 +191,50 @@ func (e *evaluator) wrapped(words []text) {
 		return
 	}
 }
+
+// exports keeps the variables that programs see and that a shell around has otherwise.
+func (e *evaluator) exports(around *state) {
+	for name, v := range e.state.variables {
+		if o, ok := around.variables[name]; ok && o.exported && o.equal(v) {
+			continue
+		}
+		known := slices.ContainsFunc(e.script.Exports, func(x Export) bool { return x.Name == name })
+		if v.exported && !v.slurm && len(v.text) > 0 && !known {
+			e.script.Exports = append(e.script.Exports, Export{Name: name, Value: v.text.word()})
+		}
+	}
+	slices.SortFunc(e.script.Exports, func(a, b Export) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// several is an element that is more than one option.
+var several = regexp.MustCompile(`^\s*--?\S+\s.*--`)
+
+// lists keeps the variables that hold options.
+func (e *evaluator) lists() {
+	e.exports(newState())
+	var names []string
+	for name, v := range e.state.variables {
+		if v.isList && len(v.list) > 0 && strings.HasPrefix(v.list[0].String(), "-") || looksLikeOptions(v.text.String()) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		v := e.state.variables[name]
+		parts := v.list
+		if !v.isList {
+			parts = v.text.fields()
+		}
+		c := Command{Line: int(parts[0].firstLine())}
+		for _, p := range parts {
+			words := []text{p}
+			if several.MatchString(p.String()) { // options in one element
+				words = unquoted(p).fields()
+			}
+			for _, w := range words {
+				c.Words = append(c.Words, w.word())
+			}
+		}
+		e.script.Lists = append(e.script.Lists, c)
+	}
+}

@@ -104,3 +104,66 @@ func (e *evaluator) readBack(stmts []*syntax.Stmt) (text, bool) {
 	}
 	return nil, false
 }
+
+// document keeps what cat or tee write from a here-document, and echo of its words.
+func (e *evaluator) document(s *syntax.Stmt) {
+	var to *syntax.Word
+	var content *syntax.Redirect
+	appends := false
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.RdrClob, syntax.AppOut:
+			to, appends = r.Word, r.Op == syntax.AppOut
+		case syntax.Hdoc, syntax.DashHdoc:
+			content = r
+		}
+	}
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if ok && to == nil && len(call.Args) > 1 && call.Args[0].Lit() == "tee" {
+		to, appends = call.Args[len(call.Args)-1], call.Args[1].Lit() == "-a"
+		ok = len(call.Args) == 2 || len(call.Args) == 3 && appends
+	}
+	if to == nil || !ok && s.Cmd != nil {
+		return
+	}
+	var body text
+	line := e.line(s.Pos())
+	switch {
+	case content != nil && content.Hdoc != nil:
+		body, line = e.heredoc(content), e.line(content.Hdoc.Pos())
+	case content != nil:
+		return
+	case s.Cmd == nil || call.Args[0].Lit() == ":" || call.Args[0].Lit() == "true": // nothing
+	case len(call.Args) > 1 && call.Args[0].Lit() == "echo" && !strings.HasPrefix(call.Args[1].Lit(), "-"):
+		for i, a := range call.Args[1:] {
+			if i > 0 {
+				body = append(body, known(" ", line)...)
+			}
+			body = append(body, e.word(a)...)
+		}
+		body = append(body, known("\n", line)...)
+	default: // which another program writes
+		for i, o := range e.script.Documents {
+			if name := e.word(to); o.Path.Text == name.String() {
+				e.script.Documents[i].Unsure = true
+			}
+		}
+		return
+	}
+	d := Document{Path: e.word(to).word(), Content: body.String(), Line: line, Behind: appends, Unsure: e.maybe > 0}
+	documents, last := e.script.Documents, -1
+	for i, o := range documents {
+		if appends && o.Path.Text == d.Path.Text {
+			last = i
+		}
+	}
+	if last < 0 {
+		e.script.Documents = append(documents, d)
+	} else {
+		documents[last].Content += d.Content
+		documents[last].Unsure = documents[last].Unsure || d.Unsure
+	}
+	if isScript(d) && !e.certain {
+		e.shellOf(body, true)
+	}
+}

@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,6 +9,168 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
+
+// parameter expands one parameter.
+func (e *evaluator) parameter(p *syntax.ParamExp) text {
+	line := e.line(p.Pos())
+	if p.Param == nil || p.NestedParam != nil || p.Names != 0 {
+		return unknown(source(p), line)
+	}
+	if p.Excl {
+		direct, ok := e.indirect(p)
+		if !ok {
+			return unknown(source(p), line)
+		}
+		if t := e.parameter(direct); direct.Exp != nil || !t.isOpen() {
+			return t
+		}
+		return unknown(source(p), line)
+	}
+	value, set := e.value(p)
+	switch {
+	case !set && e.absent != nil && (p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length || p.Exp != nil && alternate(p.Exp.Op)):
+		e.absent[p.Param.Value] = true
+		return text{}
+	case p.Length:
+		if v := e.state.variables[p.Param.Value]; set && wholeList(p.Index) && !v.loose && v.isList {
+			return known(strconv.Itoa(len(v.list)), line)
+		}
+		if set && !value.isOpen() && !wholeList(p.Index) {
+			return known(strconv.Itoa(len(value)), line)
+		}
+	case p.Slice != nil:
+		if t, ok := e.sliced(p.Slice, value); ok && set && !wholeList(p.Index) && p.Param.Value != "@" && p.Param.Value != "*" {
+			return t
+		}
+	case p.Repl != nil:
+		return e.replaced(p, value, set)
+	case p.Exp != nil:
+		return e.defaulted(p, value, set && !e.missing(p.Param.Value))
+	case set:
+		return value
+	}
+	return unknown(source(p), line)
+}
+
+// alternate reports ${X+y} and ${X:+y}.
+func alternate(op syntax.ParExpOperator) bool {
+	return op == syntax.AlternateUnset || op == syntax.AlternateUnsetOrNull
+}
+
+// missing reports an argument that the script is known not to be called with.
+func (e *evaluator) missing(name string) bool {
+	n, err := strconv.Atoi(name)
+	return err == nil && e.state.given && n > len(e.state.positional)
+}
+
+// value is what a parameter holds.
+func (e *evaluator) value(p *syntax.ParamExp) (text, bool) {
+	name := p.Param.Value
+	if n, err := strconv.Atoi(name); err == nil {
+		if !e.state.given || n == 0 {
+			return nil, false
+		}
+		if n <= len(e.state.positional) {
+			return e.state.positional[n-1], true
+		}
+		return text{}, true
+	}
+	if name == "@" || name == "*" || name == "#" {
+		switch {
+		case !e.state.given:
+			return nil, false
+		case name == "#":
+			return known(strconv.Itoa(len(e.state.positional)), e.line(p.Pos())), true
+		}
+		return joined(e.state.positional), true
+	}
+	v, ok := e.state.variables[name]
+	if !ok {
+		return known(blank, e.line(p.Pos())), name == "IFS"
+	}
+	if !v.isList {
+		return v.text, true
+	}
+	if wholeList(p.Index) {
+		size := 0
+		for _, t := range v.list {
+			size += len(t) + 1
+		}
+		if !e.spend(0, size) {
+			return nil, false
+		}
+		return joined(v.list), true
+	}
+	if v.keys != nil {
+		key, ok := "0", true
+		if p.Index != nil {
+			key, ok = e.key(p.Index)
+		}
+		return v.at(key), ok
+	}
+	n := 0
+	if p.Index != nil {
+		if n, ok = e.arithmetic(p.Index); !ok {
+			return nil, false
+		}
+	}
+	if n > 0 && v.loose {
+		return nil, false
+	}
+	if n < 0 || n >= len(v.list) {
+		return text{}, true
+	}
+	return v.list[n], true
+}
+
+// defaulted expands ${X:-y} and its like.
+func (e *evaluator) defaulted(p *syntax.ParamExp, value text, set bool) text {
+	line := e.line(p.Pos())
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if !set && e.certain {
+			return unknown("${"+p.Param.Value+"}", line)
+		}
+		_, err := strconv.Atoi(p.Param.Value)
+		if !set && err == nil && p.Exp.Word == nil {
+			return unknown(source(p), line)
+		}
+		if set && (len(value) > 0 || p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset) {
+			return value
+		}
+		t := e.word(p.Exp.Word)
+		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+			e.state.variables[p.Param.Value] = variable{text: t}
+		}
+		return t
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		if set && len(value) > 0 {
+			return e.word(p.Exp.Word)
+		}
+		if set {
+			return nil
+		}
+		return e.word(p.Exp.Word).with(func(c *cell) { c.maybe = true })
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if set {
+			return value
+		}
+		return unknown("${"+p.Param.Value+"}", line)
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		if t, ok := e.trimmed(p, value, set); ok {
+			return t
+		}
+	case syntax.UpperAll, syntax.LowerAll:
+		if set && !value.isOpen() {
+			s := strings.ToLower(value.String())
+			if p.Exp.Op == syntax.UpperAll {
+				s = strings.ToUpper(s)
+			}
+			return known(s, line)
+		}
+	}
+	return unknown(source(p), line)
+}
 
 // sliced is a part of a value, ${x:from:length}; false where it is not known which.
 func (e *evaluator) sliced(s *syntax.Slice, value text) (text, bool) {
@@ -143,313 +303,4 @@ func (e *evaluator) escaped(p *syntax.SglQuoted) text {
 		return unknown(source(p), e.line(p.Pos()))
 	}
 	return known(s, e.line(p.Pos())).with(func(c *cell) { c.quoted = true })
-}
-
-// printed is the output of statements that do nothing but print what is known: one
-// command, behind assignments.
-func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
-	last := stmts[len(stmts)-1]
-	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && len(stmts) == 1 && len(last.Redirs) == 0 && !last.Negated && !last.Background {
-		in, ok := e.printed([]*syntax.Stmt{pipe.X})
-		switch {
-		case !ok || pipe.Op != syntax.Pipe || len(pipe.Y.Redirs) > 0:
-			return nil, false
-		case e.isCalculator(pipe.Y):
-			return e.calculated(in, e.line(pipe.Y.Pos()))
-		}
-		return e.cutField(in, pipe.Y)
-	}
-	if len(stmts) == 1 && e.isCalculator(last) && len(last.Redirs) == 1 && last.Redirs[0].Op == syntax.WordHdoc && !last.Negated && !last.Background {
-		return e.calculated(e.word(last.Redirs[0].Word), e.line(last.Pos()))
-	}
-	call, isCall := last.Cmd.(*syntax.CallExpr)
-	if !isCall || len(call.Args) < 2 || len(call.Assigns) > 0 || len(last.Redirs) > 0 || last.Negated || last.Background {
-		return nil, false
-	}
-	program := call.Args[0].Lit()
-	switch program {
-	case "echo", "printf", "dirname", "basename", "realpath", "expr", "seq":
-	default:
-		return nil, false
-	}
-	if e.state.functions[program] != nil {
-		return nil, false
-	}
-	for _, s := range stmts[:len(stmts)-1] {
-		if c, ok := s.Cmd.(*syntax.CallExpr); !ok || len(c.Args) > 0 || len(s.Redirs) > 0 {
-			return nil, false
-		}
-	}
-	if len(stmts) > 1 {
-		before := e.state
-		e.state = e.copied()
-		defer func() { e.state = before }()
-		e.run(stmts[:len(stmts)-1])
-	}
-	words := e.words(call.Args[1:])
-	if len(words) == 0 {
-		return nil, false
-	}
-	switch program {
-	case "echo":
-		if words[0].String() == "-n" {
-			words = words[1:]
-		}
-		out = joined(words)
-		ok = !out.isOpen() && !(len(words) > 0 && strings.HasPrefix(words[0].String(), "-e"))
-	case "printf":
-		out, ok = e.formatted(words, e.line(call.Pos()))
-		ok = ok && !out.isOpen()
-	case "expr":
-		out, ok = e.expression(words, e.line(call.Pos()))
-	case "seq":
-		out, ok = e.sequence(words, e.line(call.Pos()))
-	default:
-		out, ok = ofPath(program, words)
-	}
-	for len(out) > 0 && out[len(out)-1].b == '\n' {
-		out = out[:len(out)-1]
-	}
-	return out.with(func(c *cell) { c.quoted = c.open }), ok
-}
-
-// calculable are expressions of which bc prints a whole number: of numbers that do not begin
-// with 0, in which no two signs stand side by side.
-var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]*(?:[ )]*[-+*/%^][ (]*[1-9][0-9]*)*[ )]*$`)
-
-// mostBits are more than any number of a launch has, and fewer than a line of bc has digits for.
-const mostBits = 200
-
-// fieldOptions are the options of cut for one field of a line, and what stands between fields.
-var fieldOptions = regexp.MustCompile(`^(?:-d ?(.) -f ?([1-9])|-f ?([1-9]) -d ?(.))$`)
-
-// cutField is what cut prints of a line that is known.
-func (e *evaluator) cutField(in text, s *syntax.Stmt) (text, bool) {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) < 3 || call.Args[0].Lit() != "cut" || len(call.Assigns) > 0 || e.state.functions["cut"] != nil {
-		return nil, false
-	}
-	options := joined(e.words(call.Args[1:]))
-	said := fieldOptions.FindStringSubmatch(options.String())
-	if said == nil || options.isOpen() || in.isOpen() || strings.Contains(in.String(), "\n") {
-		return nil, false
-	}
-	fields := strings.Split(in.String(), said[1]+said[4])
-	n, _ := strconv.Atoi(said[2] + said[3])
-	switch {
-	case len(fields) == 1:
-		return in, true
-	case n > len(fields):
-		return nil, true
-	}
-	return known(fields[n-1], e.line(call.Pos())), true
-}
-
-// isCalculator reports bc without options.
-func (e *evaluator) isCalculator(s *syntax.Stmt) bool {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	return ok && len(call.Args) == 1 && call.Args[0].Lit() == "bc" && len(call.Assigns) == 0 && e.state.functions["bc"] == nil
-}
-
-// calculated is what bc prints of an expression that is known.
-func (e *evaluator) calculated(in text, line int) (text, bool) {
-	if in.isOpen() || !calculable.MatchString(in.String()) || !e.spend(0, len(in)) {
-		return nil, false
-	}
-	x, err := syntax.NewParser().Arithmetic(strings.NewReader(strings.ReplaceAll(in.String(), "^", "**")))
-	if err != nil {
-		return nil, false
-	}
-	n := exact(x)
-	if n == nil {
-		return nil, false
-	}
-	return known(n.String(), line), true
-}
-
-// exact is the value of an expression that bc computes, which has no largest number; nil where
-// it ends with an error, and for numbers that no launch has.
-func exact(x syntax.ArithmExpr) *big.Int {
-	switch x := x.(type) {
-	case *syntax.Word:
-		if n, ok := new(big.Int).SetString(x.Lit(), 10); ok && n.BitLen() < mostBits {
-			return n
-		}
-	case *syntax.ParenArithm:
-		return exact(x.X)
-	case *syntax.BinaryArithm:
-		a, b := exact(x.X), exact(x.Y)
-		n := new(big.Int)
-		switch {
-		case a == nil || b == nil:
-			return nil
-		case x.Op == syntax.Add:
-			n.Add(a, b)
-		case x.Op == syntax.Sub:
-			n.Sub(a, b)
-		case x.Op == syntax.Mul:
-			n.Mul(a, b)
-		case x.Op == syntax.Quo && b.Sign() != 0:
-			n.Quo(a, b)
-		case x.Op == syntax.Rem && b.Sign() != 0:
-			n.Rem(a, b)
-		case x.Op == syntax.Pow && b.Sign() >= 0 && b.IsInt64() && b.Int64() < mostBits:
-			n.Exp(a, b, nil)
-		default:
-			return nil
-		}
-		if n.BitLen() < mostBits {
-			return n
-		}
-	}
-	return nil
-}
-
-// expression is what expr prints of two numbers.
-func (e *evaluator) expression(words []text, line int) (text, bool) {
-	op, known3 := map[string]syntax.BinAritOperator{"+": syntax.Add, "-": syntax.Sub, "*": syntax.Mul, "/": syntax.Quo, "%": syntax.Rem}[words[min(1, len(words)-1)].String()]
-	if len(words) != 3 || !known3 {
-		return nil, false
-	}
-	a, err := strconv.Atoi(words[0].String())
-	b, err2 := strconv.Atoi(words[2].String())
-	n, ok := operated(op, a, b)
-	if err != nil || err2 != nil || !ok || joined(words).isOpen() {
-		return nil, false
-	}
-	return known(strconv.Itoa(n), line), true
-}
-
-// sequence is what seq prints of whole numbers.
-func (e *evaluator) sequence(words []text, line int) (text, bool) {
-	bounds := []int{1, 1, 0} // first, step, last
-	for i, w := range words {
-		n, err := strconv.Atoi(w.String())
-		if err != nil || w.isOpen() || len(words) > 3 {
-			return nil, false
-		}
-		switch {
-		case i == len(words)-1:
-			bounds[2] = n
-		default:
-			bounds[i] = n
-		}
-	}
-	first, step, last := bounds[0], bounds[1], bounds[2]
-	if step == 0 || (last-first)/step > mostTurns || first > 1<<31 || first < -1<<31 || last > 1<<31 || last < -1<<31 {
-		return nil, false
-	}
-	var out text
-	for n := first; step > 0 && n <= last || step < 0 && n >= last; n += step {
-		out = append(out, known(strconv.Itoa(n)+"\n", line)...)
-	}
-	return out, e.spend(0, len(out))
-}
-
-// The directives of printf that are followed, and those with a width.
-var (
-	directive = regexp.MustCompile(`%[-+ ]?[0-9]{0,2}[sdi]|%%`)
-	wide      = regexp.MustCompile(`%[-+ ]?[0-9]`)
-)
-
-// formatted is what printf makes of its words; false for what is not followed: other
-// letters than s, d and i, and values of a number or in a width that only a run knows.
-// Values that only a run knows are marked by NUL and their place, which no word has.
-func (e *evaluator) formatted(words []text, line int) (text, bool) {
-	if len(words) == 0 || words[0].isOpen() {
-		return nil, false
-	}
-	format := words[0].String()
-	if strings.Contains(directive.ReplaceAllString(format, ""), "%") {
-		return nil, false
-	}
-	var values []string
-	open := 0
-	for i, w := range words[1:] {
-		value := w.String()
-		switch {
-		case strings.Contains(value, "\x00"):
-			return nil, false
-		case w.isOpen():
-			open++
-			value = "\x00" + strconv.Itoa(i+1) + "\x00"
-		}
-		values = append(values, value)
-	}
-	var printed strings.Builder
-	for {
-		s, n, err := expand.Format(nil, format, values)
-		if err != nil || printed.Len()+len(s) > maxValue || !e.spend(1, len(s)) {
-			return nil, false
-		}
-		printed.WriteString(s)
-		if values = values[n:]; n == 0 || len(values) == 0 {
-			break
-		}
-	}
-	parts := strings.Split(printed.String(), "\x00")
-	if len(parts) != 1+2*open || open > 0 && wide.MatchString(format) {
-		return nil, false
-	}
-	var out text
-	for i, part := range parts {
-		if i%2 == 0 {
-			out = append(out, known(part, line)...)
-			continue
-		}
-		place, err := strconv.Atoi(part)
-		if err != nil {
-			return nil, false
-		}
-		out = append(out, words[place]...)
-	}
-	return out, true
-}
-
-// ofPath is what dirname, basename and realpath print of a path, as far as the path
-// is known where they cut it.
-func ofPath(program string, words []text) (text, bool) {
-	for len(words) > 0 && (words[0].String() == "--" || program == "realpath" && strings.HasPrefix(words[0].String(), "-")) {
-		if s := words[0].String(); s != "--" && strings.Trim(s, "-emsqzLP") != "" {
-			return nil, false
-		}
-		words = words[1:]
-	}
-	suffixed := program == "basename" && len(words) == 2
-	if len(words) == 0 || len(words) > 1 && !suffixed {
-		return nil, false
-	}
-	p := words[0]
-	cut := strings.LastIndexByte(p.String(), '/')
-	s := p.String()
-	switch {
-	case len(p) == 0 || strings.HasPrefix(s, "-") || p.any(func(c cell) bool { return c.maybe }):
-		return nil, false
-	case program == "realpath":
-		// A relative path is one of the folder that the script runs in.
-		if s[0] != '/' || p.isOpen() || strings.Contains(s, "..") {
-			return nil, false
-		}
-		for len(p) > 1 && p[len(p)-1].b == '/' {
-			p = p[:len(p)-1]
-		}
-		return p, !strings.Contains(p.String(), "//") && !strings.Contains(p.String()+"/", "/./")
-	case p[max(cut, 0):].isOpen() || cut == len(p)-1:
-		return nil, false
-	case program == "dirname" && cut < 0:
-		return known(".", int(p.firstLine())), true
-	case program == "dirname":
-		return p[:max(cut, 1)], cut == 0 || p[cut-1].b != '/'
-	}
-	base := p[cut+1:]
-	if suffixed {
-		end := words[1].String()
-		if words[1].isOpen() {
-			return nil, false
-		}
-		if rest := strings.TrimSuffix(base.String(), end); rest != "" {
-			base = base[:len(rest)]
-		}
-	}
-	return base, true
 }

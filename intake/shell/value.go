@@ -326,3 +326,24 @@ func (v *variable) put(key string, t text) {
 func looksLikeOptions(s string) bool {
 	return strings.HasPrefix(strings.TrimSpace(s), "-") && strings.Contains(s, "--")
 }
+
+func joined(words []text) text {
+	var all text
+	for i, w := range words {
+		if i > 0 {
+			all = append(all, cell{b: ' ', line: w.firstLine()})
+		}
+		all = append(all, w...)
+	}
+	return all
+}
+
+func (t text) firstLine() int32 {
+	if len(t) == 0 {
+		return 0
+	}
+	return t[0].line
+}
+
+// unquoted is a value as a variable holds it: quotes end with the assignment.
+func unquoted(t text) text { return t.with(func(c *cell) { c.quoted = c.open }) }
