@@ -15,7 +15,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -160,13 +159,6 @@ func keep[T any](list *[]T, record T) {
 	}
 }
 
-// Read reads a whole text. The error is the reader's.
-func Read(r io.Reader) (*Log, error) {
-	var p Parser
-	err := p.Read(r)
-	return p.Log(), err
-}
-
 // Read reads the lines of a text as the next ones of the log. The error is the
 // reader's.
 func (p *Parser) Read(r io.Reader) error { return Lines(r, p.Line) }
@@ -194,15 +186,6 @@ func Lines(r io.Reader, visit func(line string)) error {
 		visit(string(line))
 		line = line[:0]
 	}
-}
-
-// Parse reads a text, whose last line need not have an end.
-func Parse(text string) *Log {
-	l, err := Read(strings.NewReader(text + "\n"))
-	if err != nil {
-		panic("logs: a string that cannot be read: " + err.Error())
-	}
-	return l
 }
 
 // Last is the newest step, nil without any.

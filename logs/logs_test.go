@@ -15,6 +15,15 @@ import (
 	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
+// parse reads a whole text, whose last line need not have an end.
+func parse(text string) *Log {
+	var p Parser
+	if err := p.Read(strings.NewReader(text + "\n")); err != nil {
+		panic(err) // a string is read to its end
+	}
+	return p.Log()
+}
+
 // TestGoldens reads logs of trainings on CPU ranks (integration/slurm's job with
 // two ranks, TorchTitan 0.3.0, DeepSpeed 0.19.8 and Megatron-LM 0.19.2), the
 // lines that say nothing left out. chain.log is two of them with what srun and
@@ -30,7 +39,7 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Compare(t, strings.TrimSuffix(name, ".log")+".want", []byte(describe(Parse(string(text)))))
+			golden.Compare(t, strings.TrimSuffix(name, ".log")+".want", []byte(describe(parse(string(text)))))
 		})
 	}
 }
@@ -110,7 +119,7 @@ func TestLines(t *testing.T) {
 			Step{Iteration: 20, Over: 1, Seconds: 0.5, Loss: 3.25, SamplesPerSecond: 200}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := Parse(c.text)
+			l := parse(c.text)
 			l.Fill(Batch{Sequences: 100, Length: 1024, GPUs: 2})
 			if len(l.Steps) != 1 {
 				t.Fatalf("%d steps", len(l.Steps))
@@ -135,7 +144,7 @@ func TestTable(t *testing.T) {
 	b.WriteString("     1048576        262144     float     sum      -1    100.0   10.49   19.66      0    101.0   10.38   19.47      0\n")
 	b.WriteString("     2097152        524288     float     sum      -1    150.0   13.98   26.21      2    151.0   13.89   26.04      0\n")
 	b.WriteString("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 22.9\n#\n")
-	l := Parse(b.String())
+	l := parse(b.String())
 	if len(l.Tables) != 1 || len(l.Steps) != 0 {
 		t.Fatalf("%+v", l)
 	}
@@ -147,7 +156,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("%+v", x.Rows)
 	}
 	named := strings.Replace(b.String(), "# nThread", "# Collective test starting: all_gather_perf\n# nThread", 1)
-	if c := Parse(named).Tables[0].Collective; c != "all_gather" {
+	if c := parse(named).Tables[0].Collective; c != "all_gather" {
 		t.Errorf("a named table is of %q", c)
 	}
 }
@@ -158,9 +167,9 @@ func TestCollectedChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Parse(string(text))
+	want := parse(string(text))
 	for _, before := range []string{"[pod/a/b] ", "Nov 22 23:14:22 node-0 job[1]: ", "node-0: "} {
-		got := Parse(prefixed(before, string(text)))
+		got := parse(prefixed(before, string(text)))
 		for i := range want.Launches {
 			a, b := &got.Launches[i], &want.Launches[i]
 			if a.Job != b.Job || a.Run != b.Run || a.Configuration != b.Configuration || a.Status != b.Status {
@@ -176,7 +185,7 @@ func TestBackwards(t *testing.T) {
 	for i := 400; i > 0; i -= 10 {
 		fmt.Fprintf(&b, "step %d/400 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds 1.0 tokens/s/GPU 10.0\n", i)
 	}
-	if y := Parse(b.String()).Steady(Conditions{}); len(y.Steps) != 0 || len(y.Refused) != 1 || y.Refused[0].Reports != 40 || !strings.Contains(y.Refused[0].Reason, "newest lines stand first") {
+	if y := parse(b.String()).Steady(Conditions{}); len(y.Steps) != 0 || len(y.Refused) != 1 || y.Refused[0].Reports != 40 || !strings.Contains(y.Refused[0].Reason, "newest lines stand first") {
 		t.Errorf("%+v", y)
 	}
 }
@@ -202,7 +211,7 @@ func TestSteadySteps(t *testing.T) {
 	for i := 210; i <= 250; i += 10 { // a restart from step 200
 		step(i, 1)
 	}
-	y := Parse(b.String()).Steady(Conditions{SaveInterval: 100})
+	y := parse(b.String()).Steady(Conditions{SaveInterval: 100})
 	refused := map[string]int{}
 	for _, r := range y.Refused {
 		word, _, _ := strings.Cut(r.Reason, " ")
@@ -219,14 +228,14 @@ func TestSteadySteps(t *testing.T) {
 	for i := 1; i <= 300; i++ {
 		step(i, 1+0.0005*float64(i))
 	}
-	if y := Parse(b.String()).Steady(Conditions{}); y.Throttling() == "" {
+	if y := parse(b.String()).Steady(Conditions{}); y.Throttling() == "" {
 		t.Errorf("steps that grow by %.0f %% do not throttle", 100*y.Drift)
 	}
 }
 
 // TestLongLines: a line of any length is read up to its limit.
 func TestLongLines(t *testing.T) {
-	l := Parse(strings.Repeat("x", 3*longest) + "\nsteps: 20 loss: 3.2500 iter time (s): 0.500 samples/sec: 200.000")
+	l := parse(strings.Repeat("x", 3*longest) + "\nsteps: 20 loss: 3.2500 iter time (s): 0.500 samples/sec: 200.000")
 	if len(l.Steps) != 1 {
 		t.Errorf("%d steps behind a long line", len(l.Steps))
 	}
@@ -245,7 +254,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("# Rank 3 Pid 1 on a device 0\n 8 2 float sum -1 1.0 2.0 3.0 0\n")
 	f.Add(" iteration 99999999999999999999/1 | elapsed time per iteration (ms): nan |")
 	f.Fuzz(func(t *testing.T, text string) {
-		l := Parse(text)
+		l := parse(text)
 		l.Fill(Batch{Sequences: 8, Length: 8, GPUs: 1})
 		for i := range l.Steps {
 			s := &l.Steps[i]
@@ -264,7 +273,7 @@ func FuzzParse(f *testing.F) {
 
 // TestSpeeds reads what check_speed.py prints.
 func TestSpeeds(t *testing.T) {
-	l := Parse("ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted 0.0015 s\n" +
+	l := parse("ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted 0.0015 s\n" +
 		"ndc: all-reduce of 1024 MiB over 8 GPUs, 12 nodes each: 5e-03 s, predicted 0.0046 s\n" +
 		"0: ndc: all-reduce of 1024 MiB over 12 nodes, a1 to a12: 0.0072 s, predicted 0.006 s\n" +
 		"ndc: all-reduce of 1024 MiB over 12 nodes, a1 to a12: it did not end in 120 s\n" +
@@ -320,7 +329,7 @@ func TestWithout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := Parse("ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted 0.0015 s\n" + string(text))
+	l := parse("ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted 0.0015 s\n" + string(text))
 	if same, refused := l.Without(func(*Launch) string { return "" }); same != l || refused != nil {
 		t.Errorf("left out: %+v", refused)
 	}
@@ -368,7 +377,7 @@ func TestWithoutMany(t *testing.T) {
 // same build, another job is of its own.
 func TestLaunchFacts(t *testing.T) {
 	const step = "step %d/9 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n"
-	l := Parse("ndc: job 7 on a\nndc: link 1 of run 6; configuration 9d1c; ndc 0.1.0; git revision none\n" + fmt.Sprintf(step, 2) +
+	l := parse("ndc: job 7 on a\nndc: link 1 of run 6; configuration 9d1c; ndc 0.1.0; git revision none\n" + fmt.Sprintf(step, 2) +
 		"ndc: srun ended with status 1\nndc: start 1 of job 7, on a\n" + fmt.Sprintf(step, 3) + fmt.Sprintf(step, 1) +
 		"ndc: srun ended with status 0\nndc: job 8 on a\n" + fmt.Sprintf(step, 4))
 	var got []string
@@ -383,7 +392,7 @@ func TestLaunchFacts(t *testing.T) {
 // TestLaunchWithoutSteps: a submission that fails before its first step is a launch of
 // its own, so that the time until the next one is in a queue and not the GPUs'.
 func TestLaunchWithoutSteps(t *testing.T) {
-	l := Parse("ndc: job 41 on a\n2026-01-01 10:00:00 loading\ntorch.OutOfMemoryError: CUDA out of memory.\nndc: srun ended with status 1\n" +
+	l := parse("ndc: job 41 on a\n2026-01-01 10:00:00 loading\ntorch.OutOfMemoryError: CUDA out of memory.\nndc: srun ended with status 1\n" +
 		"ndc: job 57 on a\nndc: start 1 of job 57, on a\n2026-01-04 10:00:00 loading\nNODE_FAIL of n2\nndc: srun ended with status 1\n" +
 		"ndc: start 2 of job 57, on a\n2026-01-04 10:05:00 loading\nstep 1/9 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n")
 	var got []string
@@ -420,11 +429,11 @@ func TestLateRanks(t *testing.T) {
 		return b.String()
 	}
 	// The clock of a node may be ahead: what its rank says late seems to come last.
-	if l := Parse(rank("0: ", 41, 1, 8, 0) + rank("1: ", 42, 2, 7, 1) + rank("0: ", 41, 9, 15, 0)); len(l.Launches) != 1 || len(l.Steps) != 15 {
+	if l := parse(rank("0: ", 41, 1, 8, 0) + rank("1: ", 42, 2, 7, 1) + rank("0: ", 41, 9, 15, 0)); len(l.Launches) != 1 || len(l.Steps) != 15 {
 		t.Errorf("a clock that is ahead: %d launches, %d steps", len(l.Launches), len(l.Steps))
 	}
 	for _, names := range [][2]string{{"[rank0]:", "[rank1]:"}, {"0: ", "1: "}, {"", ""}} {
-		l := Parse(rank(names[0], 41, 1, 8, 0) + rank(names[1], 42, 1, 20, 0) + rank(names[0], 41, 9, 15, 0) + rank(names[1], 43, 10, 20, 5))
+		l := parse(rank(names[0], 41, 1, 8, 0) + rank(names[1], 42, 1, 20, 0) + rank(names[0], 41, 9, 15, 0) + rank(names[1], 43, 10, 20, 5))
 		if len(l.Launches) != 2 || len(l.Steps) != 31 || l.Launches[0].GPUs != 2 {
 			t.Errorf("%q: %d launches, %d steps, %+v", names[0], len(l.Launches), len(l.Steps), l.Launches)
 			continue
@@ -451,7 +460,7 @@ func TestBatch(t *testing.T) {
 		}
 		fmt.Fprintf(&b, " iteration %8d/     200 | elapsed time per iteration (ms): %.1f | global batch size: %5d | lm loss: 8.4E+00 |\n", i, 1000*seconds, batch)
 	}
-	l := Parse(b.String())
+	l := parse(b.String())
 	if y := l.Steady(Conditions{Batch: Batch{Sequences: 64}}); len(y.Steps) != 7 || y.Mean != 2 || len(y.Refused) != 2 || y.Refused[1].Reports != 12 {
 		t.Errorf("%d steps, mean %g, refused %v", len(y.Steps), y.Mean, y.Refused)
 	}
@@ -461,12 +470,12 @@ func TestBatch(t *testing.T) {
 		fmt.Fprintf(&b, "step %d/20 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds 0.5000 tokens/s/GPU 512.0\n", i)
 	}
 	for sequences, want := range map[int]int{4: 15, 8: 0} {
-		if y := Parse(b.String()).Steady(Conditions{Batch: Batch{sequences, 128, 2}}); len(y.Steps) != want {
+		if y := parse(b.String()).Steady(Conditions{Batch: Batch{sequences, 128, 2}}); len(y.Steps) != want {
 			t.Errorf("%d steps of %d sequences, want %d; refused %v", len(y.Steps), sequences, want, y.Refused)
 		}
 	}
 	for _, rank := range []string{"", "0: ", "[default0]:", "3: [rank0]:"} {
-		l = Parse(rank + "using world size: 16, data-parallel size: 8, \n" + rank + "  global_batch_size ............................... 8\n" +
+		l = parse(rank + "using world size: 16, data-parallel size: 8, \n" + rank + "  global_batch_size ............................... 8\n" +
 			rank + "  seq_length ...................................... 4096\n" + rank + " iteration 1/ 9 | elapsed time per iteration (ms): 5.0 |\n")
 		if got, want := l.Launches[0].Batch, (Batch{0, 4096, 16}); got != want {
 			t.Errorf("%s %+v, want %+v", rank, got, want)
@@ -496,7 +505,7 @@ func TestGlued(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"[default1]:" + other + "[default0]:" + step + "[default0]:\n", "0: [default0]:" + step + "[default0]:\n"} {
-		if s := Parse(line).Last(); s == nil || s.Iteration != 3 || s.Seconds != 0.5 {
+		if s := parse(line).Last(); s == nil || s.Iteration != 3 || s.Seconds != 0.5 {
 			t.Errorf("%q: %+v", line, s)
 		}
 	}
@@ -552,7 +561,7 @@ func TestTables(t *testing.T) {
 			"  1073741824      33554432     float    none      -1   2864.2   93.72   82.00      0   2853.3   94.08   91.14      0\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_gather 8 1 82 false"}},
 	} {
 		var got []string
-		for _, x := range Parse(c.text).Tables {
+		for _, x := range parse(c.text).Tables {
 			for _, r := range x.Rows {
 				got = append(got, fmt.Sprintf("%s %d %d %g %v", x.Collective, x.Ranks, x.Nodes, r.BusBandwidth/1e9, r.Wrong))
 			}
@@ -567,7 +576,7 @@ func TestTables(t *testing.T) {
 // clock that is set takes no time.
 func TestClock(t *testing.T) {
 	const step = "[%s] iteration %d/ 9 | elapsed time per iteration (ms): 9.0 | lm loss: 1.0 |\n"
-	l := Parse("ndc: job 1 on a\nlibrary of 2021-03-04 05:06:07\n2026-01-01 10:00:00 begins\n2026-01-01 10:00:01 loads data of 2020\n" +
+	l := parse("ndc: job 1 on a\nlibrary of 2021-03-04 05:06:07\n2026-01-01 10:00:00 begins\n2026-01-01 10:00:01 loads data of 2020\n" +
 		fmt.Sprintf(step, "2026-01-01 10:00:40", 1) + "data of 2019-01-01 00:00:00 ends\n" + fmt.Sprintf(step, "2026-01-01 10:00:50", 2) +
 		fmt.Sprintf(step, "2031-01-01 10:00:50", 3) + fmt.Sprintf(step, "2031-01-01 10:01:00", 4))
 	x := &l.Launches[0]
@@ -590,7 +599,7 @@ func TestUnstampedSteps(t *testing.T) {
 			b.WriteString("0: [2026-01-01 10:01:21,123] [INFO] [checkpoint.py:1:save] saved\n")
 		}
 	}
-	l := Parse(b.String())
+	l := parse(b.String())
 	if took := l.Launches[0].Ended.Sub(l.Launches[0].Began); took != 120*time.Second {
 		t.Errorf("the launch took %v", took)
 	}
@@ -607,14 +616,15 @@ func TestCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := Parse(string(text)).Steps
+		whole := parse(string(text)).Steps
 		for end := len(text) - 2; end > len(text)/2; end -= 7 {
-			l, err := Read(strings.NewReader(string(text[:end])))
-			if err != nil {
+			var p Parser
+			if err := p.Read(strings.NewReader(string(text[:end]))); err != nil {
 				t.Fatal(err)
 			}
-			for i := range l.Steps {
-				if a, b := &l.Steps[i], &whole[i]; a.Iteration != b.Iteration || a.Seconds != b.Seconds || a.Loss != b.Loss {
+			steps := p.Log().Steps
+			for i := range steps {
+				if a, b := &steps[i], &whole[i]; a.Iteration != b.Iteration || a.Seconds != b.Seconds || a.Loss != b.Loss {
 					t.Fatalf("%s up to %d: %+v, and of the whole %+v", name, end, *a, *b)
 				}
 			}
@@ -638,7 +648,7 @@ func TestCollected(t *testing.T) {
 		for _, line := range strings.SplitAfter(strings.TrimSuffix(plain, "\n"), "\n") {
 			b.WriteString(change(line))
 		}
-		l := Parse(b.String())
+		l := parse(b.String())
 		if len(l.Steps) != 2 || l.Steps[0].Seconds != 2 || l.Steps[1].Seconds != 0.5 || len(l.Launches) != 1 || l.Launches[0].Job != "41" || l.Launches[0].Status != 0 {
 			t.Errorf("%s: %+v, %+v", name, l.Launches, l.Steps)
 		}
@@ -665,7 +675,7 @@ func TestSurvived(t *testing.T) {
 		"ndc: job 1 on a\n" + step(1, 3) + failed + "ndc: job 2 on a\n" + step(4, 9): "[out_of_memory]",
 	} {
 		var kinds []string
-		for _, f := range Parse(text).Failures {
+		for _, f := range parse(text).Failures {
 			kinds = append(kinds, f.Kind)
 		}
 		if got := fmt.Sprint(kinds); got != want {
@@ -697,7 +707,7 @@ func TestSkippedSteps(t *testing.T) {
 		texts["megatron, a few"] += megatron(i, 1, 1)
 	}
 	for name, want := range map[string]int{"megatron": 15, "deepspeed": 15, "megatron, a few": 9} {
-		y := Parse(texts[name]).Steady(Conditions{})
+		y := parse(texts[name]).Steady(Conditions{})
 		if len(y.Steps) != want || math.Abs(y.Mean-1) > 1e-9 {
 			t.Errorf("%s: %d steady steps of %g s; left out: %v", name, len(y.Steps), y.Mean, y.Refused)
 		}
@@ -724,7 +734,7 @@ func TestFirstReport(t *testing.T) {
 		"every step":              {head + report(1, 40, 100) + report(2, 10, 110) + report(3, 10, 120), 1, 100},
 		"one report":              {head + report(10, 13, 190), 1, 190},
 	} {
-		l := Parse(c.text)
+		l := parse(c.text)
 		if len(l.Phases) != 1 || l.Steps[0].Over != c.over || math.Abs(l.Phases[0].Seconds-c.start) > 1e-6 {
 			t.Errorf("%s: over %d steps, phases %+v; want %d steps and a start of %g s", name, l.Steps[0].Over, l.Phases, c.over, c.start)
 		}
@@ -743,7 +753,7 @@ func TestTwoRates(t *testing.T) {
 			program := fmt.Sprintf("step %d/400 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds %.4f tokens/s/GPU %.1f\n", i, seconds, b*1024/seconds/8)
 			fmt.Fprintf(&text, format, engine, program)
 		}
-		l := Parse(text.String())
+		l := parse(text.String())
 		batch := Batch{Sequences: b, Length: 1024, GPUs: 8}
 		l.Fill(batch)
 		y := l.Steady(Conditions{Batch: batch})
@@ -765,7 +775,7 @@ func TestUnexplained(t *testing.T) {
 		step + status + "1\nndc: job 2 on 1 nodes\n" + step + "RuntimeError: CUDA error: out of memory\n":                         "unexplained out_of_memory",
 	} {
 		var kinds []string
-		for _, f := range Parse(text).Failures {
+		for _, f := range parse(text).Failures {
 			kinds = append(kinds, f.Kind)
 		}
 		if got := strings.Join(kinds, " "); got != want {
@@ -793,7 +803,7 @@ func TestCauseShowsLate(t *testing.T) {
 		"slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***\n" + peers + status: "time_limit slurmstepd: error: *** STEP 5.0 ON a CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***",
 	} {
 		var got []string
-		for _, f := range Parse(text).Failures {
+		for _, f := range parse(text).Failures {
 			got = append(got, f.Kind+" "+f.Text)
 		}
 		if got := strings.Join(got, "; "); got != want {
@@ -831,7 +841,7 @@ func TestFailures(t *testing.T) {
 		"[Rank 0] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 2.0":     "",
 	} {
 		var got string
-		for _, x := range Parse(text).Failures {
+		for _, x := range parse(text).Failures {
 			got = x.Kind
 		}
 		if got != want {
@@ -865,13 +875,13 @@ func TestModel(t *testing.T) {
 		"STAGE_PARAMS=10 (0.000M) TOTAL_PARAMS=2055620198 (2055.620M) UNIQUE_PARAMS=2055620198 (2055.620M)\n":               "0 layers, 1.85e+09 to 2.26e+09",
 		"Total number of parameters in billions: 8.03\nTotal number of parameters in billions: 1.24\n":                      "0 layers, 0 to 1.8e+308",
 	} {
-		l := Parse(text + step)
+		l := parse(text + step)
 		m := l.Launches[0].Model
 		if got := fmt.Sprintf("%d layers, %.3g to %.3g", m.Layers, m.Least, m.Most); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	l := Parse("Total number of parameters in billions: 8.03\n" + step + "using world size: 4, data-parallel size: 4, context-parallel size: 1\n" + step)
+	l := parse("Total number of parameters in billions: 8.03\n" + step + "using world size: 4, data-parallel size: 4, context-parallel size: 1\n" + step)
 	if len(l.Launches) != 2 || l.Launches[1].Model != (Model{}) {
 		t.Errorf("the next launch has the model of the one before: %+v", l.Launches)
 	}
@@ -880,7 +890,7 @@ func TestModel(t *testing.T) {
 // TestForks: a step of BigScience's fork is in seconds, and memory of Megatron-Bridge in
 // gigabytes.
 func TestForks(t *testing.T) {
-	l := Parse("[default7]: iteration    94768/  115311 | consumed samples:    177927088 | elapsed time per iteration (s): 215.82 | global batch size:  2048 | lm loss: 1.943883E+00 | number of skipped iterations:   0 | samples per second: 9.490 | TFLOPs: 145.31 |\n" +
+	l := parse("[default7]: iteration    94768/  115311 | consumed samples:    177927088 | elapsed time per iteration (s): 215.82 | global batch size:  2048 | lm loss: 1.943883E+00 | number of skipped iterations:   0 | samples per second: 9.490 | TFLOPs: 145.31 |\n" +
 		"[Rank 0] (after 94768 iterations) memory (GB) | mem-allocated-gigabytes: 51.072 | mem-max-allocated-gigabytes: 70.41 | mem-max-reserved-gigabytes: 72.5 | mem-alloc-retires: 0\n")
 	s := l.Last()
 	if s == nil || s.Seconds != 215.82 || s.Sequences != 2048 || s.TFLOPS != 145.31 || s.Allocated != 70.41e9 || s.Reserved != 72.5e9 {
@@ -912,7 +922,7 @@ func TestDegrees(t *testing.T) {
 		"torchtitan, 0.1": {mesh + "\n" + fmt.Sprintf(titan, 1), []Degrees{{Pipeline: 2, Replicate: 3, Shard: 4, Context: 5, Tensor: 6}}},
 	} {
 		var got []Degrees
-		for _, x := range Parse(c.text).Launches {
+		for _, x := range parse(c.text).Launches {
 			got = append(got, x.Degrees)
 		}
 		if !slices.Equal(got, c.want) {
@@ -936,7 +946,7 @@ func TestSaves(t *testing.T) {
 		"Finished staging the checkpoint in 4.20 seconds.",
 		"Last step checkpoint completed in 4.20s",
 	} {
-		if p := Parse(head + said).Phases; len(p) != 1 || p[0].Kind != Save || p[0].Seconds != 4.2 {
+		if p := parse(head + said).Phases; len(p) != 1 || p[0].Kind != Save || p[0].Seconds != 4.2 {
 			t.Errorf("%s: %+v", said, p)
 		}
 	}
@@ -948,13 +958,13 @@ func TestTimersOfHosts(t *testing.T) {
 	const text = "(min, max) time across ranks (ms):\n    load-checkpoint ................................: (0.37, 1170.00)\n" +
 		" iteration        1/ 40 | elapsed time per iteration (ms): 100.0 |\n(min, max) time across ranks (ms):\n    save-checkpoint ................................: (120.00, 121.00)\n"
 	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | ", "2026-01-01T10:00:00.1Z stdout F ", "(Worker pid=12) ", "[default0]:", "3: [rank3]:", "[1,0]<stdout>:"} {
-		l := Parse(prefixed(prefix, text))
+		l := parse(prefixed(prefix, text))
 		if len(l.Phases) != 2 || l.Phases[0].Kind != Load || l.Phases[1] != (Phase{Kind: Save, Iteration: 1, Seconds: 0.121}) {
 			t.Errorf("%q: %+v", prefix, l.Phases)
 		}
 	}
 	spoken := strings.ReplaceAll(prefixed("7: ", text), "ranks (ms):\n", "ranks (ms):\n0:   successfully saved checkpoint from iteration 1 to /c\n")
-	if l := Parse(spoken); len(l.Phases) != 2 {
+	if l := parse(spoken); len(l.Phases) != 2 {
 		t.Errorf("while another rank speaks: %+v", l.Phases)
 	}
 }
@@ -991,7 +1001,7 @@ func TestAsPrinted(t *testing.T) {
 			"[rank0]:2024-12-13 17:29:23,398 - root - INFO - step: 30  loss:  1.7148  memory: 14.91GiB(18.82%)  wps: 48,655  mfu: 13.87%\n": "8 GPUs, {2 1 1 0 1 4 0}, batch of 8 x 8192, 14.91 GiB",
 		"[titan] 2025-11-25 19:44:55,287 - root - INFO - Building 2-D device mesh with ['dp_shard_mod_ep', 'dp_shard_in_ep'], [2, 2]\n[titan] 2025-11-25 19:45:01,441 - root - INFO - step:  1  loss:  8.0277  grad_norm:  1.4604  memory:  1.21GiB(0.86%)  tps: 5,756  tflops: 0.41  mfu: 0.04%\n": "4 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 1.21 GiB",
 	} {
-		l := Parse(text)
+		l := parse(text)
 		x := &l.Launches[0]
 		_, reserved := l.Peak()
 		if got := fmt.Sprintf("%d GPUs, %v, batch of %d x %d, %.2f GiB", x.GPUs, x.Degrees, x.Sequences, x.Length, reserved/(1<<30)); got != want {

@@ -246,8 +246,8 @@ ndc: run 4 of 4 in job 7: candidate-1
 		t.Fatalf("%+v", attempts)
 	}
 	of := map[string]*logs.Log{
-		"candidate-1": logs.Parse(run(7, 2.0) + run(7, 2.02)), "candidate-2": logs.Parse("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"),
-		"candidate-3": logs.Parse(run(7, 1.8)),
+		"candidate-1": logOf(run(7, 2.0) + run(7, 2.02)), "candidate-2": logOf("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"),
+		"candidate-3": logOf(run(7, 1.8)),
 	}
 	r, err := Read(f, attempts, of)
 	if err != nil {
@@ -277,11 +277,11 @@ ndc: run 4 of 4 in job 7: candidate-1
 	if _, err := Read(f, attempts[1:2], of); err == nil {
 		t.Error("a run out of memory tells something")
 	}
-	of["candidate-3"] = logs.Parse(run(7, 0.3)) // nothing is that much faster than predicted
+	of["candidate-3"] = logOf(run(7, 0.3)) // nothing is that much faster than predicted
 	if r, err = Read(f, attempts, of); err != nil || r.Pick != "candidate-1" || r.Standings[2].Runs != 0 || !slices.Equal(r.Standings[2].Failures, []string{"implausible_step_time"}) {
 		t.Errorf("%v: %+v", err, r)
 	}
-	of["candidate-1"] = logs.Parse(run(7, 20) + run(7, 20))
+	of["candidate-1"] = logOf(run(7, 20) + run(7, 20))
 	if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), "at most 4 times as long as predicted") {
 		t.Error(err)
 	}
@@ -307,8 +307,8 @@ ndc: run 2 ended with status 0 after 61 s
 ndc: run 3 of 5 in job 7: candidate-3
 `) // and there the allocation ended
 	of := map[string]*logs.Log{
-		"candidate-1": logs.Parse("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"), "candidate-2": logs.Parse(run(7, 2.0)),
-		"candidate-3": logs.Parse("ndc: job 7 on a\n"),
+		"candidate-1": logOf("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"), "candidate-2": logOf(run(7, 2.0)),
+		"candidate-3": logOf("ndc: job 7 on a\n"),
 	}
 	for i := range f.Candidates {
 		f.Candidates[i].DeviceBytes = units.Bytes(80 - i)
@@ -320,14 +320,14 @@ ndc: run 3 of 5 in job 7: candidate-3
 	if next := r.Next(f); !slices.Equal(next.Candidates, []int{1, 2, 3}) && !slices.Equal(next.Candidates, []int{1, 3, 2}) || next.GPUHours != 4 {
 		t.Errorf("next where the first ran out of memory: %+v", next)
 	}
-	of["candidate-1"] = logs.Parse("ndc: job 7 on a\nNODE_FAIL of a\n")
+	of["candidate-1"] = logOf("ndc: job 7 on a\nNODE_FAIL of a\n")
 	if r, err = Read(f, told, of); err != nil {
 		t.Fatal(err)
 	}
 	if next := r.Next(f); next.Candidates[0] != 0 || len(next.Candidates) != 4 {
 		t.Errorf("next where a node failed: %+v", next)
 	}
-	if _, err := Read(f, attemptsOf(t, failed), map[string]*logs.Log{"candidate-1": logs.Parse("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n")}); err == nil || !strings.Contains(err.Error(), "1 out of memory") {
+	if _, err := Read(f, attemptsOf(t, failed), map[string]*logs.Log{"candidate-1": logOf("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n")}); err == nil || !strings.Contains(err.Error(), "1 out of memory") {
 		t.Error(err)
 	}
 }
@@ -345,7 +345,7 @@ func TestReadNoNumber(t *testing.T) {
 	}
 	spoiled := strings.ReplaceAll(run(7, 1.6), "loss 2.5", "loss nan")
 	once := strings.Replace(run(7, 1.8), "step 3/12 loss 2.5", "step 3/12 loss nan", 1)
-	r, err := Read(f, attemptsOf(t, told), map[string]*logs.Log{"candidate-1": logs.Parse(run(7, 2)), "candidate-2": logs.Parse(spoiled), "candidate-3": logs.Parse(once)})
+	r, err := Read(f, attemptsOf(t, told), map[string]*logs.Log{"candidate-1": logOf(run(7, 2)), "candidate-2": logOf(spoiled), "candidate-3": logOf(once)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestReadFull(t *testing.T) {
 	}
 	const full = "ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"
 	told := attemptsOf(t, "ndc: run 1 of 3 in job 7: candidate-1\nndc: run 1 ended with status 1 after 20 s\nndc: run 2 of 3 in job 7: candidate-2\nndc: run 2 ended with status 1 after 20 s\n")
-	of := map[string]*logs.Log{"candidate-1": logs.Parse(full), "candidate-2": logs.Parse(full)}
+	of := map[string]*logs.Log{"candidate-1": logOf(full), "candidate-2": logOf(full)}
 	_, err := Read(f, told, of)
 	for _, want := range []string{
 		"2 out of memory. What ran out of memory was predicted to need 66.0 GiB of a GPU and more; candidate-4, which has not run, is predicted to need 50.0 GiB",
@@ -378,7 +378,7 @@ func TestReadFull(t *testing.T) {
 	if _, err := Read(f, told, of); err == nil || strings.Contains(err.Error(), "which has not run") || !strings.Contains(err.Error(), `"18%"`) {
 		t.Error(err)
 	}
-	of["candidate-1"], of["candidate-2"] = logs.Parse("ndc: job 7 on a\n"), logs.Parse("ndc: job 7 on a\n")
+	of["candidate-1"], of["candidate-2"] = logOf("ndc: job 7 on a\n"), logOf("ndc: job 7 on a\n")
 	if _, err := Read(f, told, of); err == nil || strings.Contains(err.Error(), "memory") {
 		t.Error(err)
 	}
@@ -393,7 +393,7 @@ func TestReadFullLater(t *testing.T) {
 	}
 	attempts := attemptsOf(t, "ndc: run 1 of 3 in job 7: candidate-1\nndc: run 1 ended with status 0 after 60 s\nndc: run 2 of 3 in job 7: candidate-2\nndc: run 2 ended with status 1 after 20 s\nndc: run 3 of 3 in job 7: candidate-1\nndc: run 3 ended with status 0 after 60 s\n")
 	const full = "torch.OutOfMemoryError: CUDA out of memory.\n"
-	of := map[string]*logs.Log{"candidate-1": logs.Parse(run(7, 2) + run(7, 2)), "candidate-2": logs.Parse(run(7, 1.5) + full)}
+	of := map[string]*logs.Log{"candidate-1": logOf(run(7, 2) + run(7, 2)), "candidate-2": logOf(run(7, 1.5) + full)}
 	r, err := Read(f, attempts, of)
 	if err != nil {
 		t.Fatal(err)
@@ -404,11 +404,11 @@ func TestReadFullLater(t *testing.T) {
 	if next := r.Next(f); slices.Contains(next.Candidates, 1) {
 		t.Errorf("next: %+v", next)
 	}
-	of["candidate-1"], of["candidate-2"] = logs.Parse(run(7, 2)+run(7, 2)+full), logs.Parse(run(7, 2.5))
+	of["candidate-1"], of["candidate-2"] = logOf(run(7, 2)+run(7, 2)+full), logOf(run(7, 2.5))
 	if r, err = Read(f, attempts, of); err != nil || r.Pick != "candidate-2" || !slices.Equal(r.Next(f).Candidates, []int{1}) {
 		t.Errorf("%v: %+v", err, r)
 	}
-	of["candidate-2"] = logs.Parse(run(7, 1.5) + full)
+	of["candidate-2"] = logOf(run(7, 1.5) + full)
 	if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), "2 out of memory") {
 		t.Error(err)
 	}
@@ -445,7 +445,7 @@ func TestReadCrashed(t *testing.T) {
 		if c.status != "" {
 			text += "ndc: run 2 ended with status " + c.status + " after 60 s\n"
 		}
-		r, err := Read(f, attemptsOf(t, text), map[string]*logs.Log{"candidate-1": logs.Parse(run(7, 2)), "candidate-2": logs.Parse(c.log)})
+		r, err := Read(f, attemptsOf(t, text), map[string]*logs.Log{"candidate-1": logOf(run(7, 2)), "candidate-2": logOf(c.log)})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -482,7 +482,7 @@ ndc: run 2 of 2 in job 8: candidate-2
 ndc: run 2 ended with status 0 after 61 s
 `)
 	r, err := Read(f, attempts, map[string]*logs.Log{
-		"candidate-1": logs.Parse(run(7, 2.0) + run(7, 2.0) + run(8, 2.2)), "candidate-2": logs.Parse(run(7, 1.9) + run(8, 2.09)),
+		"candidate-1": logOf(run(7, 2.0) + run(7, 2.0) + run(8, 2.2)), "candidate-2": logOf(run(7, 1.9) + run(8, 2.09)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -503,6 +503,15 @@ func run(number int, seconds float64) string {
 		fmt.Fprintf(&b, "0: step %d/12 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds %.4f tokens/s/GPU 512.0\n", i, seconds*(1+0.002*float64(i%2)))
 	}
 	return b.String()
+}
+
+// logOf reads the whole log of a candidate.
+func logOf(text string) *logs.Log {
+	var p logs.Parser
+	for line := range strings.Lines(text) {
+		p.Line(line)
+	}
+	return p.Log()
 }
 
 // attemptsOf reads the log of a round.

@@ -296,7 +296,10 @@ func TestOtherModel(t *testing.T) {
 		"Model llama3 8B size: 8,030,261,248 total parameters":  "",
 		"Model qwen3 7B size: 7,615,616,512 total parameters":   "the log is of a model of 7.62 billion parameters, and the plan of 8.03 billion",
 	} {
-		l := logs.Parse(said + "\n iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n")
+		var parser logs.Parser
+		parser.Line(said + "\n")
+		parser.Line(" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n")
+		l := parser.Log()
 		p.Backend = l.Launches[0].Framework
 		if got := contradiction(&p, &l.Launches[0]); got != want {
 			t.Errorf("%s: %q, want %q", said, got, want)

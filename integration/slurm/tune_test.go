@@ -3,6 +3,7 @@
 package slurm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -72,7 +73,9 @@ func predictProcessors(t *testing.T, s *scenario) {
 	}
 	text, err := os.ReadFile(names[0])
 	must(t, err)
-	last := logs.Parse(string(text)).Last()
+	var parser logs.Parser
+	must(t, parser.Read(bytes.NewReader(text)))
+	last := parser.Log().Last()
 	if last == nil || last.Seconds <= 0 {
 		t.Fatalf("no step in\n%s", text)
 	}
