@@ -145,10 +145,10 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 	v := batchView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
 		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
-		Directives: directives, Foreign: foreign(directives, overrides[headerPart]), LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
+		Directives: directives, Foreign: foreign(directives, overrides[job.SBatchHeader]), LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
 		TasksPerNode: tasksPerNode(j), PerRank: !j.Training.Logging.OneLog, Hang: hang, Spares: spareNodes(j, p, l),
 		NodeCheck: nodeCheckOf(j), Container: container(j),
-		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],
+		SbatchHeader: overrides[job.SBatchHeader], BeforeLaunch: overrides[job.BeforeLaunch], AfterLaunch: overrides[job.AfterLaunch],
 	}
 	for _, name := range references(j) {
 		v.References = append(v.References, render.Shell(render.HostVariable(name)+"=${"+name+"?a path of the job names it; set it before you submit}"))

@@ -30,7 +30,7 @@ func Allocation(j *job.Job, p *plan.Plan) (lines []string, header string, diags 
 	shared := *j
 	shared.Slurm.Signal = "" // it is for the limit of one run, and the allocation has several
 	all := directives(&shared, p, Launch{}, &diags)
-	if o := overridden(j, p, all, &diags)[headerPart]; o != nil {
+	if o := overridden(j, p, all, &diags)[job.SBatchHeader]; o != nil {
 		header = o.Text
 	}
 	for _, line := range all {

@@ -22,10 +22,7 @@ type override struct {
 	Text       string // whole lines
 }
 
-const (
-	templateSummary = "Template of the site cannot be used"
-	headerPart      = "sbatch_header"
-)
+const templateSummary = "Template of the site cannot be used"
 
 // checkTemplates reports what is wrong with the templates of a job's site
 // whatever the plan.
@@ -57,13 +54,13 @@ func overridden(j *job.Job, p *plan.Plan, directives []string, diags *diag.List)
 	made := map[string]*override{}
 	for i := range j.Templates.Parts {
 		t := &j.Templates.Parts[i]
-		text, err := render.Override(t.Text, values, t.Part != headerPart)
+		text, err := render.Override(t.Text, values, t.Part != job.SBatchHeader)
 		if err != nil {
 			wrongTemplate(j, t, err, diags)
 			continue
 		}
 		checkLines(j, t, text, directives, diags)
-		if t.Part == "before_launch" { // after_launch has a shell of its own
+		if t.Part == job.BeforeLaunch { // AfterLaunch has a shell of its own
 			checkNames(j, t, text, diags)
 		}
 		made[t.Part] = &override{Part: t.Part, Name: t.Name, Text: text}
@@ -144,9 +141,9 @@ func checkLines(j *job.Job, t *job.Template, text string, directives []string, d
 		line = strings.TrimRight(line, "\r\n")
 		first, rest, _ := strings.Cut(line, " ")
 		switch {
-		case t.Part != headerPart && strings.HasPrefix(line, "#SBATCH"):
-			fail(IDTemplate, templateSummary, "%s makes the line %q, which sbatch does not read behind commands. It belongs into %s.", t.Part, line, headerPart)
-		case t.Part != headerPart || strings.TrimSpace(line) == "":
+		case t.Part != job.SBatchHeader && strings.HasPrefix(line, "#SBATCH"):
+			fail(IDTemplate, templateSummary, "%s makes the line %q, which sbatch does not read behind commands. It belongs into %s.", t.Part, line, job.SBatchHeader)
+		case t.Part != job.SBatchHeader || strings.TrimSpace(line) == "":
 		case !strings.HasPrefix(line, "#"):
 			fail(IDTemplate, templateSummary, "%s makes the line %q, and it takes #SBATCH lines and comments only: sbatch reads nothing behind a command. Commands belong into before_launch.", t.Part, line)
 		case strings.HasPrefix(line, "#PBS") || strings.HasPrefix(line, "#BSUB") || strings.HasPrefix(line, "#SLURM"):

@@ -14,7 +14,7 @@ func templated(parts map[string]string) *job.Templates {
 		"job":  map[string]any{"name": "llama3-70b", "account": "llm", "note": "two words; $(touch pwned)"},
 		"site": map[string]any{"name": "alps", "values": map[string]any{"data": "/data"}},
 	}}
-	for _, part := range job.TemplateParts() {
+	for _, part := range []string{job.SBatchHeader, job.BeforeLaunch, job.AfterLaunch} {
 		if text, ok := parts[part]; ok {
 			t.Parts = append(t.Parts, job.Template{Part: part, Name: part + ".tmpl", File: "site/" + part + ".tmpl", Text: text})
 		}

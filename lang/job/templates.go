@@ -11,11 +11,15 @@ type Templates struct {
 
 // Template is the text of one part. Its place is "templates.PART" in Sources.
 type Template struct {
-	Part string // sbatch_header, before_launch or after_launch
+	Part string // SBatchHeader, BeforeLaunch or AfterLaunch
 	Name string // of its file as the site writes it; "" for text that stands in the site
 	Text string
 	File string `json:"-"` // of its file, for diagnostics; "" for text that stands in the site
 }
 
-// TemplateParts are the parts of the scripts that a template may say.
-func TemplateParts() []string { return []string{"sbatch_header", "before_launch", "after_launch"} }
+// The parts of the scripts that a template may say, as the block templates calls them.
+const (
+	SBatchHeader = "sbatch_header" // #SBATCH lines and comments behind those of ndc
+	BeforeLaunch = "before_launch" // commands on the first node, before the ranks start
+	AfterLaunch  = "after_launch"  // commands on the first node, in a shell of its own, after the ranks have ended
+)
