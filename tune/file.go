@@ -166,8 +166,9 @@ func (f *File) Left() Budget {
 // much again as its runs take, and half of what one may.
 func (f *File) Allocation(round int) units.Seconds {
 	const more = 1.5
-	seconds := f.Rounds[round].GPUHours * 3600 / float64(f.GPUs)
-	return units.Seconds(60 * math.Ceil((more*seconds+float64(f.LimitSeconds)/2)/60))
+	seconds := units.Hour.Times(f.Rounds[round].GPUHours) / units.Seconds(f.GPUs)
+	minutes := math.Ceil(float64((more*seconds + f.LimitSeconds/2) / units.Minute))
+	return units.Minute.Times(minutes)
 }
 
 // Difference is by what share the step of a candidate may be longer than the

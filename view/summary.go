@@ -403,7 +403,7 @@ type timeUnit struct {
 }
 
 var timeUnits = []timeUnit{
-	{10 * 86400, 86400, 1, "days"}, {2 * 3600, 3600, 1, "h"}, {120, 60, 1, "min"}, {1, 1, 2, "s"}, {0, 1e-3, 1, "ms"},
+	{10 * units.Day, units.Day, 1, "days"}, {2 * units.Hour, units.Hour, 1, "h"}, {2 * units.Minute, units.Minute, 1, "min"}, {1, 1, 2, "s"}, {0, 1e-3, 1, "ms"},
 }
 
 func timeUnitOf(s units.Seconds) *timeUnit {

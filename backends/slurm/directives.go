@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -265,13 +266,8 @@ func isOption(s string) bool {
 // singleton lets one job of a name run at a time, beside what a chain says.
 var singleton = job.Variable{Name: "dependency", Value: "singleton"}
 
-// clock writes a limit as sbatch reads it, with the days in front where there are any.
-// Parts of a second are left out: a limit is never longer than the job says.
-func clock(s units.Seconds) string {
-	t := int64(s)
-	days, h, m, sec := t/86400, t/3600%24, t/60%60, t%60
-	if days > 0 {
-		return fmt.Sprintf("%d-%02d:%02d:%02d", days, h, m, sec)
-	}
-	return fmt.Sprintf("%02d:%02d:%02d", h, m, sec)
+// clock writes a limit as sbatch reads it. Parts of a second are left out: a limit is
+// never longer than the job says.
+func clock(limit units.Seconds) string {
+	return units.Seconds(math.Floor(float64(limit))).Clock()
 }

@@ -10,7 +10,7 @@ import (
 
 // exclusionTime is how long a bad node is kept from the jobs that follow. By then it
 // is repaired or drained; if not, it is checked again. ndc's choice.
-const exclusionTime units.Seconds = 24 * 3600
+const exclusionTime = units.Day
 
 // handOn is what the links of a chain tell one another of bad nodes.
 type handOn struct {

@@ -210,7 +210,7 @@ func (x *trial) candidates() []tune.Candidate {
 	list := make([]tune.Candidate, len(x.rivals))
 	for i := range x.rivals {
 		seconds := goodput.StartSeconds(x.job) + units.Seconds(x.steps)*x.rivals[i].StepSeconds
-		list[i] = tune.Candidate{GPUHours: float64(seconds) / 3600 * float64(x.job.Cluster.GPUs()), Features: x.rivals[i].Features}
+		list[i] = tune.Candidate{GPUHours: seconds.Hours() * float64(x.job.Cluster.GPUs()), Features: x.rivals[i].Features}
 	}
 	return list
 }

@@ -91,7 +91,7 @@ func Window(j *job.Job) units.Seconds {
 func Run(j *job.Job, step, expected units.Seconds, within [2]units.Seconds) plan.Run {
 	seconds := step * units.Seconds(j.Training.WholeSteps())
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
-	r.GPUHours = float64(seconds) / 3600 * float64(j.AllocatedGPUs())
+	r.GPUHours = seconds.Hours() * float64(j.AllocatedGPUs())
 	r.Cost = r.GPUHours * j.Cluster.PricePerGPUHour
 	if window := Window(j); window > 0 {
 		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))

@@ -1,6 +1,7 @@
 package units
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -85,23 +86,15 @@ func (s Seconds) String() string {
 }
 
 // Clock formats the duration as Slurm writes time limits, rounded up to a
-// second: "24:00:00", "1-12:00:00" above a day.
+// second: "23:59:59", "1-00:00:00" from a day on.
 func (s Seconds) Clock() string {
+	const day, hour = int64(Day), int64(Hour)
 	n := int64(math.Ceil(float64(s)))
-	clock := func(hours int64) string {
-		return pad(hours) + ":" + pad(n/60%60) + ":" + pad(n%60)
+	clock := fmt.Sprintf("%02d:%02d:%02d", n%day/hour, n%hour/60, n%60)
+	if n < day {
+		return clock
 	}
-	if n > 86400 {
-		return strconv.FormatInt(n/86400, 10) + "-" + clock(n/3600%24)
-	}
-	return clock(n / 3600)
-}
-
-func pad(n int64) string {
-	if n < 10 {
-		return "0" + strconv.FormatInt(n, 10)
-	}
-	return strconv.FormatInt(n, 10)
+	return fmt.Sprintf("%d-%s", n/day, clock)
 }
 
 // String formats the share in percent with the shortest digits that ParseShare

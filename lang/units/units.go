@@ -31,6 +31,16 @@ type FLOPsPerSecond float64
 // Seconds is a duration.
 type Seconds float64
 
+// Multiples of a second.
+const (
+	Minute Seconds = 60
+	Hour           = 60 * Minute
+	Day            = 24 * Hour
+)
+
+// Hours is the duration as a number of hours.
+func (s Seconds) Hours() float64 { return float64(s / Hour) }
+
 // Times is n such durations one after the other; n may be a fraction.
 func (s Seconds) Times(n float64) Seconds { return Seconds(n) * s }
 

@@ -136,7 +136,8 @@ func TestString(t *testing.T) {
 		{Seconds(5400).String(), "90m"},
 		{Share(0.06).String(), "6%"},
 		{Share(0.0625).String(), "6.25%"},
-		{Seconds(86400).Clock(), "24:00:00"},
+		{Seconds(86399).Clock(), "23:59:59"},
+		{Day.Clock(), "1-00:00:00"},
 		{Seconds(129600).Clock(), "1-12:00:00"},
 		{Seconds(1.2).Clock(), "00:00:02"},
 	} {

@@ -91,9 +91,9 @@ func drawSizing(s *Subject, c *canvas) {
 	for _, p := range sizes {
 		expected = expected || p.Run.ExpectedSeconds > 0
 	}
-	curves := []curve{{"run", colour(0), func(p *plan.Plan) float64 { return float64(p.Run.Seconds) / 86400 }}}
+	curves := []curve{{"run", colour(0), func(p *plan.Plan) float64 { return float64(p.Run.Seconds / units.Day) }}}
 	if expected {
-		curves = append(curves, curve{"expected, with failures", colour(4), func(p *plan.Plan) float64 { return float64(p.Run.ExpectedSeconds) / 86400 }})
+		curves = append(curves, curve{"expected, with failures", colour(4), func(p *plan.Plan) float64 { return float64(p.Run.ExpectedSeconds / units.Day) }})
 	}
 	panel(c, "Days of the run over nodes", sizes, sizeOf(s, sizes), x, curves)
 	panel(c, "Thousands of GPU-hours over nodes", sizes, sizeOf(s, sizes), x, []curve{{"GPU-hours", colour(2), func(p *plan.Plan) float64 { return p.Run.GPUHours / 1000 }}})
