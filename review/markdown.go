@@ -3,6 +3,8 @@ package review
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ndc-dev/ndc/view/markdown"
 )
 
 // Markdown tells a report as a comment on a change: what was changed in a
@@ -22,13 +24,13 @@ func (r *Report) Markdown() string {
 
 func (j *Job) markdown(b *strings.Builder) {
 	if told := j.told(); len(told) > 0 {
-		b.WriteString("| effect | value | before | after | |\n|---|---|---|---|---|\n")
+		b.WriteString(markdown.Head([]string{"effect", "value", "before", "after", ""}))
 		for _, c := range told {
 			effect := c.Effect
 			if effect == "convergence" {
 				effect = "**convergence**"
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", effect, code(c.Path), code(spelled(c.Old)), code(spelled(c.New)), escape(strings.Join(j.remarks(c), "; ")))
+			b.WriteString(markdown.Row(effect, code(c.Path), code(spelled(c.Old)), code(spelled(c.New)), escape(strings.Join(j.remarks(c), "; "))))
 		}
 		b.WriteByte('\n')
 	}
@@ -38,25 +40,19 @@ func (j *Job) markdown(b *strings.Builder) {
 		if len(lines) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s |\n|---|---|\n", code(k.Name), k.State)
+		b.WriteString(markdown.Head([]string{code(k.Name), string(k.State)}))
 		for _, line := range lines {
-			fmt.Fprintf(b, "| %s | %s |\n", line[0], escape(line[1]))
+			b.WriteString(markdown.Row(line[0], escape(line[1])))
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// code sets text in type of one width. No text of a job ends it: a fence longer
-// than any run of backquotes in it stands around.
-func code(s string) string {
-	fence, pad := "`", ""
-	for strings.Contains(s, fence) {
-		fence, pad = fence+"`", " "
-	}
-	return strings.ReplaceAll(fence+pad+oneLine(s)+pad+fence, "|", `\|`)
+// code sets text in type of one width.
+func code(s string) string { return markdown.Code(oneLine(s)) }
+
+// escape keeps words of a job from being read as Markdown, and from calling people on
+// the page where the comment stands.
+func escape(s string) string {
+	return strings.ReplaceAll(markdown.Cell(oneLine(s)), "@", "&#64;")
 }
-
-// escape keeps words of a job from being read as Markdown or HTML.
-func escape(s string) string { return markup.Replace(oneLine(s)) }
-
-var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "|", `\|`, "@", "&#64;")

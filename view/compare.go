@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/view/markdown"
 )
 
 // Compared is a plan beside others, under the change that makes it.
@@ -54,7 +55,7 @@ func Compare(title string, list []Compared) string {
 // CompareMarkdown is Compare as tables for a page.
 func CompareMarkdown(title string, list []Compared) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n", text(title))
+	fmt.Fprintf(&b, "## %s\n", markdown.Text(title))
 	for _, r := range compared(list, func(p *plan.Plan) string { return "no: " + FirstReason(p) }) {
 		if r.cells == nil {
 			table(&b, append([]string{r.name}, changes(list)...)...)

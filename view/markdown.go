@@ -6,6 +6,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/view/markdown"
 )
 
 // Markdown writes the plans of a job as a page for reviewers: what Summary says
@@ -13,12 +14,12 @@ import (
 // number other changes few of its lines.
 func Markdown(job string, plans []*plan.Plan) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", text(job))
+	fmt.Fprintf(&b, "# %s\n", markdown.Text(job))
 	if len(plans) > 1 {
 		comparison(&b, plans)
 	}
 	for _, p := range plans {
-		fmt.Fprintf(&b, "\n## %s %s\n\n", text(p.Backend), text(p.BackendVersion))
+		fmt.Fprintf(&b, "\n## %s %s\n\n", markdown.Text(p.Backend), markdown.Text(p.BackendVersion))
 		page(&b, p)
 	}
 	b.WriteString("\n## About the numbers\n\n" +
@@ -60,7 +61,7 @@ func page(b *strings.Builder, p *plan.Plan) {
 		lines := strings.Split(choice(p), "\n")
 		item(b, "Choice", lines[0])
 		for _, line := range lines[1:] {
-			fmt.Fprintf(b, "  - %s\n", text(line))
+			fmt.Fprintf(b, "  - %s\n", markdown.Text(line))
 		}
 	}
 	if len(p.Learned) > 0 {
@@ -110,25 +111,19 @@ func stepTable(b *strings.Builder, t *plan.Time) {
 }
 
 func item(b *strings.Builder, name, what string) {
-	fmt.Fprintf(b, "- **%s**: %s\n", text(name), text(what))
+	fmt.Fprintf(b, "- **%s**: %s\n", markdown.Text(name), markdown.Text(what))
 }
 
 func table(b *strings.Builder, columns ...string) {
-	b.WriteByte('\n')
-	row(b, columns...)
-	b.WriteString(strings.Repeat("|---", len(columns)) + "|\n")
+	b.WriteString("\n" + markdown.Head(cells(columns)))
 }
 
-func row(b *strings.Builder, cells ...string) {
-	for _, c := range cells {
-		b.WriteString("| " + strings.ReplaceAll(text(c), "|", `\|`) + " ")
+func row(b *strings.Builder, texts ...string) { b.WriteString(markdown.Row(cells(texts)...)) }
+
+func cells(texts []string) []string {
+	list := make([]string, len(texts))
+	for i, t := range texts {
+		list[i] = markdown.Cell(t)
 	}
-	b.WriteString("|\n")
+	return list
 }
-
-// text keeps words of a job or a message from being read as Markdown or HTML.
-func text(s string) string {
-	return markup.Replace(strings.Join(strings.Fields(s), " "))
-}
-
-var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`)

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ndc-dev/ndc/view/markdown"
 )
 
 // Document is an explanation of a plan.
@@ -148,12 +150,12 @@ const lastWidth = 72
 // Markdown writes the document as a page.
 func (d *Document) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", escaped(d.Title))
+	fmt.Fprintf(&b, "# %s\n", markdown.Text(d.Title))
 	for i := range d.Sections {
 		s := &d.Sections[i]
-		fmt.Fprintf(&b, "\n## %s\n\n", escaped(s.Title))
+		fmt.Fprintf(&b, "\n## %s\n\n", markdown.Text(s.Title))
 		for _, l := range s.Lines {
-			fmt.Fprintf(&b, "%s\n", escaped(l))
+			fmt.Fprintf(&b, "%s\n", markdown.Text(l))
 		}
 		for k := range s.Tables {
 			s.Tables[k].markdown(&b)
@@ -164,28 +166,22 @@ func (d *Document) Markdown() string {
 
 func (t *Table) markdown(b *strings.Builder) {
 	if t.Caption != "" {
-		fmt.Fprintf(b, "\n%s\n", escaped(t.Caption))
+		fmt.Fprintf(b, "\n%s\n", markdown.Text(t.Caption))
 	}
-	b.WriteString("\n")
-	head, rule := "|", "|"
-	for _, c := range t.Columns {
-		head += " " + escaped(c.Title) + " |"
+	var titles []string
+	var right []int
+	for i, c := range t.Columns {
+		titles = append(titles, markdown.Cell(c.Title))
 		if c.Right {
-			rule += "---:|"
-		} else {
-			rule += "---|"
+			right = append(right, i)
 		}
 	}
-	fmt.Fprintf(b, "%s\n%s\n", head, rule)
+	b.WriteString("\n" + markdown.Head(titles, right...))
 	for _, row := range t.Rows {
-		b.WriteString("|")
+		var cells []string
 		for _, c := range row {
-			fmt.Fprintf(b, " %s |", strings.ReplaceAll(escaped(c.Text), "|", `\|`))
+			cells = append(cells, markdown.Cell(c.Text))
 		}
-		b.WriteString("\n")
+		b.WriteString(markdown.Row(cells...))
 	}
 }
-
-var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "_", `\_`)
-
-func escaped(s string) string { return markup.Replace(s) }
