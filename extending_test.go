@@ -47,7 +47,7 @@ func TestExtending(t *testing.T) {
 		}
 		replaced[path] = name
 	}
-	if tests < 5 {
+	if tests < 6 {
 		t.Errorf("%d tests; were the sections renamed?", tests)
 	}
 	runToys(t, dir, replaced, packages)

@@ -14,30 +14,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
-// TestCatalogNames holds the catalogue to the names that the language promises.
-func TestCatalogNames(t *testing.T) {
-	for kind, names := range map[string]string{
-		"model": `gpt3_1_7b gpt3_3_6b gpt3_7_5b gpt3_18b gpt3_39b gpt3_76b gpt3_145b gpt3_310b gpt3_530b gpt3_1t gpt3_175b
-			llama2_7b llama2_13b llama2_70b llama3_8b llama3_70b llama3_1_8b llama3_1_70b llama3_1_405b llama3_2_1b llama3_2_3b
-			mixtral_8x7b mixtral_8x22b deepseek_v3 kimi_k2 qwen2_5_7b qwen2_5_32b qwen2_5_72b glm_4_5 glm_4_5_air qwen3_8b qwen3_14b qwen3_32b qwen3_30b_a3b qwen3_235b_a22b
-			nemotron_h_8b nemotron_h_47b nemotron_h_56b nemotron_3_nano_30b_a3b nemotron_3_super_120b_a12b qwen3_next_80b_a3b
-			gpt_oss_20b gpt_oss_120b gemma2_27b debug debug_moe`,
-		"gpu": `v100_32gb a100_40gb a100_80gb h100_sxm h100_96gb_500w h800 h200 gh200 gh200_680w b200 b300 gb200 gb300
-			a100_64gb a100_pcie_80gb h100_pcie h100_nvl h100_64gb h20 l40s l4 a10g rtx_4090 rtx_pro_6000_server v100_16gb`,
-		"cluster": `dgx_a100 dgx_h100 aws_p5 h800_ib dgx_h200 dgx_b200 dgx_b300 gb200_nvl72 gb300_nvl72 single_gpu
-			aws_p4d aws_p4de aws_p5e aws_p5en aws_p6_b200 aws_p6e_gb200 gcp_a3_mega gcp_a3_ultra gcp_a4 azure_nd_h100_v5 azure_nd_h200_v5 oci_h100 leonardo alps jupiter marenostrum5`,
-	} {
-		want := strings.Fields(names)
-		slices.Sort(want)
-		if got := catalog.Names(kind); !slices.Equal(got, want) {
-			t.Errorf("%s: got %v, want %v", kind, got, want)
-		}
-	}
-	if catalog.Names("planet") != nil || catalog.Source("model", "none") != nil {
-		t.Error("the catalogue has what it cannot have")
-	}
-}
-
 // everyEntry calls visit with the block of each entry.
 func everyEntry(t *testing.T, visit func(path string, b *hclsyntax.Block)) {
 	for _, kind := range catalog.Kinds() {
