@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -113,6 +114,40 @@ func agrees(lines, said []string) bool {
 		}
 	}
 	return false
+}
+
+// TestPoliciesPage: the policies and the tests on the page of policies work with the example
+// that it names, and what it says of the example is the plan's.
+func TestPoliciesPage(t *testing.T) {
+	page := readText(t, "../../docs/policies.md")
+	job := readText(t, "../../examples/llama3-70b/job.hcl")
+	_, from, _ := strings.Cut(page, "```hcl\n")
+	policies, from, _ := strings.Cut(from, "```")
+	_, from, _ = strings.Cut(from, "```hcl\n")
+	tests, from, _ := strings.Cut(from, "```")
+	_, from, _ = strings.Cut(from, "```\n")
+	printed, _, _ := strings.Cut(from, "```")
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{
+		"job.hcl":         job,
+		"policies.hcl":    "variable \"gpu_hours\" {\n  type    = number\n  default = 1000000\n}\n\n" + policies,
+		"job.ndctest.hcl": regexp.MustCompile(`(?m)^ *site .*\n`).ReplaceAllString(tests, ""),
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := printedBy(t, []string{"ndc", "test"}) + "\n"; got != printed {
+		t.Errorf("ndc test prints\n%s, and the page says\n%s", got, printed)
+	}
+	run := printedBy(t, []string{"ndc", "plan", "job.hcl", "--backend", "megatron"})
+	m := regexp.MustCompile(`steps in (\d+)\.\d days, (\d+)(\d{3}) GPU-hours`).FindStringSubmatch(run)
+	if m == nil {
+		t.Fatalf("no days and GPU-hours in\n%s", run)
+	}
+	if want := fmt.Sprintf("It takes %s days and %s,%s GPU-hours on 32 nodes", m[1], m[2], m[3]); !strings.Contains(page, want) {
+		t.Errorf("the page does not say: %s", want)
+	}
 }
 
 // guides are the pages whose commands work on an example, and that example.
