@@ -67,17 +67,10 @@ type demand struct{ name, value, why string }
 
 // check reports a variable that the job sets to another value.
 func (d demand) check(j *job.Job, diags *diag.List) {
-	for _, origin := range []struct {
-		path      string
-		variables []job.Variable
-	}{
-		{"cluster.network.environment", j.Cluster.Network.Environment},
-		{"slurm.environment", j.Slurm.Environment},
-		{"backend.environment", j.Backend.Environment},
-	} {
-		for _, v := range origin.variables {
+	for _, e := range j.Environments() {
+		for _, v := range e.Variables {
 			if v.Name == d.name && v.Value != d.value {
-				diags.Error(ContradictingEnvironment, j.Sources.Range(origin.path), "Environment contradicts the layout",
+				diags.Error(ContradictingEnvironment, j.Sources.Range(e.Path), "Environment contradicts the layout",
 					fmt.Sprintf("%s = %q, but this layout needs %s: %s. Remove the variable; ndc sets it.", d.name, v.Value, d.value, d.why))
 			}
 		}

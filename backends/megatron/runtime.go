@@ -71,7 +71,7 @@ const opFuser = "--use-transformer-engine-op-fuser"
 func fusesExperts(j *job.Job) bool {
 	asked := slices.ContainsFunc(occurrences(j.Backend.ExtraArgs), func(o occurrence) bool { return o.name == opFuser })
 	return asked && j.Model.MoE != nil && j.Cluster.GPU.Generation() == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
-		variable(j, fusedKernel) == "1"
+		j.Variable(fusedKernel) == "1"
 }
 
 // anyLayout reports whether cuBLAS multiplies fp8 in every layout, as Transformer
@@ -93,21 +93,9 @@ func scalesAnew(j *job.Job) bool {
 // GEMMs: no option of pretrain_gpt.py says so, but variables of Transformer Engine do
 // (docs/envvars.rst there).
 func lowPrecisionAttention(j *job.Job) bool {
-	recipe := variable(j, "NVTE_DPA_FP8_RECIPE")
-	return (j.Training.Precision == "fp8" || j.Training.Precision == "mxfp8") && variable(j, "NVTE_DPA_FP8_RECIPE_DPA") == "1" &&
+	recipe := j.Variable("NVTE_DPA_FP8_RECIPE")
+	return (j.Training.Precision == "fp8" || j.Training.Precision == "mxfp8") && j.Variable("NVTE_DPA_FP8_RECIPE_DPA") == "1" &&
 		(recipe == "DelayedScaling" || recipe == "Float8CurrentScaling")
-}
-
-// variable is what the job sets an environment variable to, "" if it does not.
-func variable(j *job.Job, name string) (value string) {
-	for _, all := range [...][]job.Variable{j.Cluster.Network.Environment, j.Slurm.Environment, j.Backend.Environment} {
-		for _, v := range all {
-			if v.Name == name {
-				value = v.Value
-			}
-		}
-	}
-	return value
 }
 
 // distributedOptimizer is Megatron's DDP with or without the distributed

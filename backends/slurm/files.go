@@ -351,21 +351,14 @@ func hostPath(mounts []string, inside string) string {
 	return host
 }
 
-// settings merges the framework's variables with those of the cluster, the
-// Slurm block and the backend block; later ones win and keep their place by name.
+// settings merges the framework's variables with those of the job, which win; all stand
+// by their names.
 func settings(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []Setting {
 	user := map[string]Setting{}
-	for _, origin := range []struct {
-		path      string
-		variables []job.Variable
-	}{
-		{"cluster.network.environment", j.Cluster.Network.Environment},
-		{"slurm.environment", j.Slurm.Environment},
-		{"backend.environment", j.Backend.Environment},
-	} {
-		for _, v := range origin.variables {
-			checkVariable(j, origin.path, v.Name, diags)
-			user[v.Name] = Setting{v.Name, render.Expanding(v.Value), origin.path}
+	for _, e := range j.Environments() {
+		for _, v := range e.Variables {
+			checkVariable(j, e.Path, v.Name, diags)
+			user[v.Name] = Setting{v.Name, render.Expanding(v.Value), e.Path}
 		}
 	}
 	var all []Setting

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/facts"
-	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -169,18 +168,11 @@ func (w *warner) mounted(folder string) bool {
 
 // environment warns of settings that were left from a search for a fault.
 func (w *warner) environment() {
-	for _, from := range []struct {
-		path      string
-		variables []job.Variable
-	}{
-		{"cluster.network.environment", w.job.Cluster.Network.Environment},
-		{"slurm.environment", w.job.Slurm.Environment},
-		{"backend.environment", w.job.Backend.Environment},
-	} {
-		for _, set := range from.variables {
+	for _, e := range w.job.Environments() {
+		for _, set := range e.Variables {
 			for _, v := range variables {
 				if v.Name == set.Name && v.Value == set.Value && w.has(v.Needs) {
-					w.warn(DebuggingEnvironment, from.path+`["`+set.Name+`"]`, "With %s=%s %s. It is for debugging and slows every step down. Remove it.", set.Name, set.Value, v.Why)
+					w.warn(DebuggingEnvironment, e.Path+`["`+set.Name+`"]`, "With %s=%s %s. It is for debugging and slows every step down. Remove it.", set.Name, set.Value, v.Why)
 				}
 			}
 		}

@@ -183,9 +183,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e.domain = layout.Domain(j)
 	e.assembly = program.AssemblyOf(e.runtime)
 	e.assembly.KernelsOnly = true
-	for _, v := range j.Backend.Environment {
-		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
-	}
+	e.blocking = j.Variable("CUDA_LAUNCH_BLOCKING") == "1"
 	e.kernels = kernelsOf(&t.Runtime.Attention)
 	of := &t.Runtime.Layers
 	e.fused = trafficOf(e.model, cmp.Or(of.Compiled, fusedLayers))

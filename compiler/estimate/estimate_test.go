@@ -350,6 +350,34 @@ func TestOffNVLink(t *testing.T) {
 	}
 }
 
+// TestBlockingLaunches: the host waits for every kernel wherever the job says so, and the block
+// that counts last decides.
+func TestBlockingLaunches(t *testing.T) {
+	step := func(edit func(*job.Job)) units.Seconds {
+		j := jobOf(dense(), 1)
+		edit(j)
+		l, x := single(8), execution()
+		return New(j, targetOf(runtimes.Whole())).Step(&l, &x)
+	}
+	set := func(value string) []job.Variable { return []job.Variable{{Name: "CUDA_LAUNCH_BLOCKING", Value: value}} }
+	free := step(func(*job.Job) {})
+	blocking := step(func(j *job.Job) { j.Backend.Environment = set("1") })
+	if blocking <= free {
+		t.Errorf("%v with the host waiting, %v without", blocking, free)
+	}
+	for where, edit := range map[string]func(*job.Job){
+		"slurm.environment":           func(j *job.Job) { j.Slurm.Environment = set("1") },
+		"cluster.network.environment": func(j *job.Job) { j.Cluster.Network.Environment = set("1") },
+	} {
+		if got := step(edit); got != blocking {
+			t.Errorf("set by %s a step takes %v, by the backend %v", where, got, blocking)
+		}
+	}
+	if got := step(func(j *job.Job) { j.Slurm.Environment, j.Backend.Environment = set("1"), set("0") }); got != free {
+		t.Errorf("taken back by the backend a step takes %v, without %v", got, free)
+	}
+}
+
 // TestSegments: a group larger than Slurm's segment cannot count on NVLink,
 // whatever the rack has.
 func TestSegments(t *testing.T) {

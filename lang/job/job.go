@@ -132,6 +132,3 @@ type Backend struct {
 	ExtraArgs   []string
 	Environment []Variable
 }
-
-// Variable is one environment variable, in the order of its name.
-type Variable struct{ Name, Value string }
