@@ -232,10 +232,7 @@ func (e *Evaluator) precision() {
 	case "nvfp4":
 		e.quantised = compute.NVFP4
 	}
-	e.moments = 2
-	if k := e.job.Training.Optimizer.Kind; k == "sgd" || k == "muon" {
-		e.moments = 1
-	}
+	e.moments = float64(e.job.Training.Optimizer.Moments(true)) // nearly all parameters are of matrices
 }
 
 // resolve looks up the parameters that apply.

@@ -378,6 +378,19 @@ func TestBlockingLaunches(t *testing.T) {
 	}
 }
 
+// TestPlainUpdate: SGD without momentum reads and writes no moments.
+func TestPlainUpdate(t *testing.T) {
+	step := func(momentum float64) units.Seconds {
+		j := jobOf(dense(), 1)
+		j.Training.Optimizer.Kind, j.Training.Optimizer.Momentum = "sgd", momentum
+		l, x := single(8), execution()
+		return New(j, targetOf(runtimes.Whole())).Step(&l, &x)
+	}
+	if plain, with := step(0), step(0.9); plain >= with {
+		t.Errorf("%v without momentum, %v with it", plain, with)
+	}
+}
+
 // TestSegments: a group larger than Slurm's segment cannot count on NVLink,
 // whatever the rack has.
 func TestSegments(t *testing.T) {

@@ -53,10 +53,7 @@ func (s *saving) write(j *job.Job) float64 {
 func checkpointBytes(j *job.Job) float64 {
 	each := 2.0
 	if j.Training.Checkpoint.SaveOptimizer {
-		each += 4 + 4
-		if kind := j.Training.Optimizer.Kind; kind == "adam" || kind == "adamw" {
-			each += 4
-		}
+		each += 4 + 4*float64(j.Training.Optimizer.Moments(true)) // nearly all parameters are of matrices
 	}
 	p := program.New(&j.Model)
 	return each * float64(p.ParametersTotal()+p.ParametersMTP())

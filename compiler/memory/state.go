@@ -179,18 +179,9 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 	}
 }
 
-// momentBytes is the optimizer state per element beside the parameter: two
-// moments for Adam, one momentum for SGD and for Muon's matrices.
+// momentBytes is the optimizer state per element beside the parameter.
 func (m *Model) momentBytes(x *plan.Execution, matrix bool) float64 {
-	one := stateBytes(x)
-	o := &m.job.Training.Optimizer
-	switch {
-	case o.Kind == "sgd" && o.Momentum == 0:
-		return 0
-	case o.Kind == "sgd" || o.Kind == "muon" && matrix:
-		return one
-	}
-	return 2 * one
+	return float64(float64(m.job.Training.Optimizer.Moments(matrix)) * stateBytes(x)) // the conversion keeps processors from fusing it with a sum
 }
 
 // stateBytes is the size of one moment of one element.

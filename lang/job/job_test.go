@@ -156,3 +156,19 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// TestMoments: what an optimizer keeps of a parameter, of a matrix and of any other.
+func TestMoments(t *testing.T) {
+	for _, c := range []struct {
+		kind          string
+		momentum      float64
+		matrix, other int
+	}{
+		{"adamw", 0, 2, 2}, {"adam", 0, 2, 2}, {"muon", 0.95, 1, 2}, {"sgd", 0.9, 1, 1}, {"sgd", 0, 0, 0},
+	} {
+		o := Optimizer{Kind: c.kind, Momentum: c.momentum}
+		if o.Moments(true) != c.matrix || o.Moments(false) != c.other {
+			t.Errorf("%s with momentum %v keeps %d and %d, want %d and %d", c.kind, c.momentum, o.Moments(true), o.Moments(false), c.matrix, c.other)
+		}
+	}
+}

@@ -52,6 +52,19 @@ type Optimizer struct {
 	Momentum         float64
 }
 
+// Moments is how many numbers the optimizer keeps of a parameter beside its value: two of
+// Adam, one of SGD with momentum, none of SGD without, and of Muon one of a parameter of a
+// matrix and Adam's two of any other.
+func (o *Optimizer) Moments(matrix bool) int {
+	switch {
+	case o.Kind == "sgd" && o.Momentum == 0:
+		return 0
+	case o.Kind == "sgd" || o.Kind == "muon" && matrix:
+		return 1
+	}
+	return 2
+}
+
 // Schedule is the learning rate over the run.
 type Schedule struct {
 	Kind                string // cosine, linear, wsd, constant
