@@ -127,7 +127,7 @@ func (e *Evaluator) fillTable(t *layerTable, operations *listing, l *plan.Layout
 			}
 		}
 	}
-	t.gradientBytesPerElement = bytesOf(x.GradientDType)
+	t.gradientBytesPerElement = x.GradientBytes()
 	if k := e.arch.MTPKind(); k >= 0 {
 		t.mtp = *t.at(k, e.quantised == compute.NVFP4, l.Recompute != plan.RecomputeNone && l.RecomputeMethod != "block")
 		for _, end := range [...]*pass{&t.embedding, &t.head} {
@@ -459,15 +459,4 @@ func (b *builder) edge() pass {
 	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), weight: b.weight, host: b.launch, lines: b.fwd, collectives: b.collectives}
 	p.lines.add(1, &b.bwd)
 	return p
-}
-
-// bytesOf is the size of one element of a named type.
-func bytesOf(dtype string) float64 {
-	switch dtype {
-	case "fp32":
-		return 4
-	case "fp8":
-		return 1
-	}
-	return 2
 }

@@ -137,7 +137,7 @@ func (e *Evaluator) reduce(into *collectives, g *groups, n program.Elements, l *
 
 // gradientBytes are the gradients of elements, and those of experts.
 func gradientBytes(n program.Elements, x *plan.Execution) (dense, experts units.Bytes) {
-	width := bytesOf(x.GradientDType)
+	width := x.GradientBytes()
 	return units.Bytes(width * float64(n.Dense)), units.Bytes(width * float64(n.Expert))
 }
 

@@ -155,7 +155,7 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n program.Elements
 			own += float64(n.Expert) / float64(s.g.expertShard.Size())
 		}
 	}
-	gradient, moments := bytesOf(x.GradientDType), e.moments*2*bytesOf(x.OptimizerStateDType)
+	gradient, moments := x.GradientBytes(), e.moments*2*x.MomentBytes()
 	perElement := gradient + 8 + moments + 2
 	if e.job.Training.Optimizer.GradientClipping > 0 {
 		perElement += 3 * gradient

@@ -148,7 +148,7 @@ func (b *builder) gradientCopies(kind int) units.Seconds {
 		return 0
 	}
 	n := b.e.arch.Elements(kind, program.SplitOf(b.l)).Sum()
-	return b.bytes(compute.Elementwise, float64(n)*(2+bytesOf(b.x.GradientDType)))
+	return b.bytes(compute.Elementwise, float64(n)*(2+b.x.GradientBytes()))
 }
 
 // bytes times a memory-bound kernel as the framework fuses it.

@@ -38,7 +38,7 @@ func (m *Model) CheckpointBytes(l *plan.Layout, x *plan.Execution) units.Bytes {
 func (m *Model) savedMoments(x *plan.Execution, matrix bool) int64 {
 	each := m.momentBytes(x, matrix)
 	if m.runtime.ShardingOf(x).Unit == runtime.Rank && !m.runtime.LowPrecision.WholeMasters && !x.OffloadOptimizer && m.element == 2 {
-		each *= 4 / stateBytes(x)
+		each *= 4 / x.MomentBytes()
 	}
 	return int64(each)
 }

@@ -154,12 +154,12 @@ func (m *Model) optimizer(e *evaluation, h *holding, n shards, s *state) {
 // expert parameters one after the other. A save makes them of all at once, and
 // writes them.
 func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
-	if stateBytes(e.x) == 4 || e.x.OffloadOptimizer || m.element != 2 {
+	if e.x.MomentBytes() == 4 || e.x.OffloadOptimizer || m.element != 2 {
 		return
 	}
 	switch {
 	case m.runtime.LowPrecision.WholeMasters:
-		if gradientBytes(e.x) < 4 {
+		if e.x.GradientBytes() < 4 {
 			s.step.step += n.of(4, h.elements)
 		}
 	case m.job.Training.Precision != "fp16":
@@ -181,26 +181,7 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 
 // momentBytes is the optimizer state per element beside the parameter.
 func (m *Model) momentBytes(x *plan.Execution, matrix bool) float64 {
-	return float64(float64(m.job.Training.Optimizer.Moments(matrix)) * stateBytes(x)) // the conversion keeps processors from fusing it with a sum
-}
-
-// stateBytes is the size of one moment of one element.
-func stateBytes(x *plan.Execution) float64 {
-	switch x.OptimizerStateDType {
-	case "bf16", "fp16":
-		return 2
-	case "fp8":
-		return 1
-	}
-	return 4
-}
-
-// gradientBytes is the size of an accumulated gradient element.
-func gradientBytes(x *plan.Execution) float64 {
-	if x.GradientDType == "bf16" || x.GradientDType == "fp16" {
-		return 2
-	}
-	return 4
+	return float64(float64(m.job.Training.Optimizer.Moments(matrix)) * x.MomentBytes()) // the conversion keeps processors from fusing it with a sum
 }
 
 // buffers has parameters and accumulated gradients in buffers of their own and
@@ -208,10 +189,10 @@ func gradientBytes(x *plan.Execution) float64 {
 func (m *Model) buffers(e *evaluation, h *holding, s *state) {
 	n := e.cut(e.sharding.Optimizer)
 	s.resident[lineParameters] += e.cut(e.sharding.Parameters).of(m.parameterBytes(h, true), h.elements)
-	s.resident[lineGradients] += e.cut(e.sharding.Gradients).of(gradientBytes(e.x), h.elements)
+	s.resident[lineGradients] += e.cut(e.sharding.Gradients).of(e.x.GradientBytes(), h.elements)
 	m.optimizer(e, h, n, s)
 	m.precisionAware(e, h, n, s)
-	if gradientBytes(e.x) < 4 && stateBytes(e.x) == 4 {
+	if e.x.GradientBytes() < 4 && e.x.MomentBytes() == 4 {
 		s.step.step += n.of(4, h.elements) // fp32 copy of the gradients' shard
 	}
 }
@@ -251,7 +232,7 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 // gradients sharded by zero_stage, gathered and reduced one block at a time with
 // the next one ahead.
 func (m *Model) blocks(e *evaluation, h *holding, s *state) {
-	n, compute, gradient := e.shards, float64(m.element), gradientBytes(e.x)
+	n, compute, gradient := e.shards, float64(m.element), e.x.GradientBytes()
 	parameters, gradients := e.cut(e.sharding.Parameters), e.cut(e.sharding.Gradients)
 	with := e.sharding.PerMicroBatch(e.l)
 	if with.GatherBackward {
@@ -276,7 +257,7 @@ func (m *Model) liveBlocks(e *evaluation, h *holding, s *state) {
 		gathered = 2 * h.block * m.element
 	}
 	if with.Reduce {
-		reduced = 2 * h.block * int64(gradientBytes(e.x))
+		reduced = 2 * h.block * int64(e.x.GradientBytes())
 	}
 	stay := e.x.KeepsShardBuffers()
 	if stay {

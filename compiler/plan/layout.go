@@ -144,6 +144,24 @@ type Execution struct {
 	OffloadActivations     bool
 }
 
+// GradientBytes is the size of an element of an accumulated gradient.
+func (x *Execution) GradientBytes() float64 { return elementBytes(x.GradientDType) }
+
+// MomentBytes is the size of one moment of one parameter in the optimizer.
+func (x *Execution) MomentBytes() float64 { return elementBytes(x.OptimizerStateDType) }
+
+// elementBytes is the size of an element of a type by its name in the language; fp32
+// where none is said.
+func elementBytes(dtype string) float64 {
+	switch dtype {
+	case "bf16", "fp16":
+		return 2
+	case "fp8":
+		return 1
+	}
+	return 4
+}
+
 // KeepsShardBuffers reports whether buffers for shards stay from one block to the next.
 func (x *Execution) KeepsShardBuffers() bool {
 	return x.ShardBuffers == "double" || x.ShardBuffers == "registered"
