@@ -18,6 +18,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // policy is one policy block.
@@ -273,10 +274,8 @@ func (l *loader) readings(expr hclsyntax.Expression, s scope) string {
 		return "it reads nothing"
 	case n > mostReadings:
 		return strings.Join(told[:mostReadings], ", ") + ", …"
-	case n > 1:
-		return strings.Join(told[:n-1], ", ") + " and " + told[n-1]
 	}
-	return told[0]
+	return units.List(told, "and")
 }
 
 // told lists what an expression reads of some roots, as write puts the values; nil when

@@ -3,6 +3,8 @@ package capability
 import (
 	"slices"
 	"strings"
+
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Alternatives says which frameworks and versions have all of the features, as
@@ -33,7 +35,7 @@ func Offers(features ...Feature) string {
 		names[key] = append(names[key], f.What())
 	}
 	for i, key := range order {
-		order[i] = sentence(answers[key], List(names[key]))
+		order[i] = sentence(answers[key], units.List(names[key], "and"))
 	}
 	return strings.Join(order, " ")
 }
@@ -64,7 +66,7 @@ func sentence(found []holder, object string) string {
 			names[i] += " (" + h.scope + ")"
 		}
 	}
-	return List(names) + " have " + object + "."
+	return units.List(names, "and") + " have " + object + "."
 }
 
 func holders(features []Feature) []holder {
@@ -162,15 +164,6 @@ func (b *Backend) With(f Feature) string {
 		all = append(all, words)
 	}
 	return strings.Join(all, "; ")
-}
-
-// List joins names for a sentence: "a, b and c".
-func List(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // Layout answers for arguments of constraints.layout: what the backend itself

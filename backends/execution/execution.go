@@ -17,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Row is what one version of a framework does with one option. E is how its
@@ -182,7 +183,7 @@ func (t *Table[E]) lacks(o *option.Option, s *option.Setting) string {
 	if has == nil {
 		return fmt.Sprintf("%s has no %s.", name, o.Name)
 	}
-	return fmt.Sprintf("%s has no %s = %s; it offers %s.", name, o.Name, s.Quoted(), capability.List(has))
+	return fmt.Sprintf("%s has no %s = %s; it offers %s.", name, o.Name, s.Quoted(), units.List(has, "and"))
 }
 
 // feature is what a value of an option asks a framework for; false where every

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -93,7 +92,7 @@ func (a *arguments) originOf(name string) string {
 	case len(words) == 1:
 		return origin + ", in place of " + words[0]
 	}
-	return origin + ", in place of " + capability.List(words[:len(words)-1])
+	return origin + ", in place of " + units.List(words[:len(words)-1], "and")
 }
 
 // checkPlanned finds the extra arguments that the release refuses beside what the

@@ -9,9 +9,9 @@ package megatron
 
 import (
 	"github.com/ndc-dev/ndc/backends"
-	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Backend emits for Megatron-LM.
@@ -38,7 +38,7 @@ func release(j *job.Job) (*version, diag.List) {
 	if !ok {
 		names := Backend{}.Versions()
 		diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown Megatron-LM version",
-			"ndc emits for "+capability.List(names)+"; it knows no version "+quote(j.Backend.Version)+"."+
+			"ndc emits for "+units.List(names, "and")+"; it knows no version "+quote(j.Backend.Version)+"."+
 				backends.MeantVersion(j.Backend.Version, names))
 	}
 	return v, diags

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // recomputeWords are the words of --recompute-modules, the same from
@@ -125,7 +125,7 @@ func checkRecompute(_ *version, j *job.Job, diags *diag.List) {
 	for _, name := range j.Constraints.Layout.RecomputeModules {
 		if !known.Has(plan.ModulesOf([]string{name})) {
 			diags.Error(UnknownRecomputeModule, j.Sources.Range("constraints.layout.recompute_modules"), "Unknown module for recompute",
-				fmt.Sprintf("Megatron-LM recomputes %s; it knows no module %q.%s", capability.List(known.Names()), name, diag.DidYouMean(name, known.Names())))
+				fmt.Sprintf("Megatron-LM recomputes %s; it knows no module %q.%s", units.List(known.Names(), "and"), name, diag.DidYouMean(name, known.Names())))
 		}
 	}
 }

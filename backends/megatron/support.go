@@ -123,7 +123,7 @@ func report(v *version, j *job.Job, needs []need, diags *diag.List) {
 	}
 	if missing != nil {
 		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Megatron-LM cannot build this model",
-			fmt.Sprintf("Missing in %s: %s.%s %s", v.name, capability.List(names), why, capability.Alternatives(missing...)))
+			fmt.Sprintf("Missing in %s: %s.%s %s", v.name, units.List(names, "and"), why, capability.Alternatives(missing...)))
 	}
 }
 
@@ -340,7 +340,7 @@ func checkOptimizer(v *version, j *job.Job, diags *diag.List) {
 	}
 	if s := &j.Training.Schedule; s.Kind == "wsd" && s.DecayShape != "" && !v.options.Offers("--lr-wsd-decay-style", s.DecayShape) {
 		diags.Error(UnsupportedOptimizer, j.Sources.Range("training.schedule.decay_shape"), "Schedule is not available",
-			fmt.Sprintf("%s decays by %s.", v.name, capability.List(choices(v, "--lr-wsd-decay-style"))))
+			fmt.Sprintf("%s decays by %s.", v.name, units.List(choices(v, "--lr-wsd-decay-style"), "and")))
 	}
 }
 

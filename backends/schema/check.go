@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Problem is why an option cannot stand. It is an error whose text is a full
@@ -72,18 +73,11 @@ func (c Count) String() string {
 	case c.Max == 0:
 		return "no value"
 	case c.Min == c.Max:
-		return fmt.Sprintf("%d value%s", c.Min, plural(c.Min))
+		return units.Count(c.Min, "value")
 	case c.Max < 0:
-		return fmt.Sprintf("at least %d value%s", c.Min, plural(c.Min))
+		return "at least " + units.Count(c.Min, "value")
 	}
 	return fmt.Sprintf("%d to %d values", c.Min, c.Max)
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 func (o *Option) checkValue(name, v string) *Problem {

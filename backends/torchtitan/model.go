@@ -10,6 +10,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // family is one of the framework's models, which builds any size of its
@@ -243,7 +244,7 @@ func what(features []capability.Feature) string {
 	for i, f := range features {
 		names[i] = f.What()
 	}
-	return capability.List(names)
+	return units.List(names, "and")
 }
 
 // advice says who has the missing parts, or how to do without a part that no

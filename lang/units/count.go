@@ -16,3 +16,13 @@ func Count[N ~int | ~int64](n N, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// List joins names for a sentence, with a word before the last: "a, b and c" with "and",
+// "a or b" with "or".
+func List(names []string, word string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+}

@@ -57,10 +57,7 @@ func (q quantity) names() string {
 	for i, u := range q.units {
 		names[i] = u.name
 	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	return List(names, "or")
 }
 
 // hint tells the user how to write the quantity, with the user's own number

@@ -217,3 +217,12 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+// TestList: a word stands before the last of several names, and nothing beside a single one.
+func TestList(t *testing.T) {
+	for want, names := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}} {
+		if got := List(names, "and"); got != want {
+			t.Errorf("%q are %q, want %q", names, got, want)
+		}
+	}
+}
