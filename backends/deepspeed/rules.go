@@ -136,20 +136,12 @@ func startRules() []target.Rule {
 			Breaks: func(f *target.Facts) bool {
 				host := int64(f.Job.Cluster.HostMemory)
 				cut := f.Layout.TensorParallel > 1 || f.Layout.ExpertParallel > 1
-				return cut && host > 0 && modelBytes(f) > host/2
+				return cut && host > 0 && f.Job.Training.ElementBytes()*f.Parameters > host/2
 			}},
 		{ID: ReasonGPUStart, Mesh: true, Reason: "AutoTP and AutoEP with ZeRO stage 3 need their part of the model whole on the GPU at the start",
 			Breaks: func(f *target.Facts) bool {
 				parts := int64(f.Layout.TensorParallel * f.Layout.ExpertParallel) // what is not an expert is not cut by AutoEP: at least this much
-				return parts > 1 && f.Layout.ZeroStage == 3 && modelBytes(f)/parts > int64(f.Job.Cluster.GPU.Memory)/10*9
+				return parts > 1 && f.Layout.ZeroStage == 3 && f.Job.Training.ElementBytes()*f.Parameters/parts > int64(f.Job.Cluster.GPU.Memory)/10*9
 			}},
 	}
-}
-
-// modelBytes is the model in the precision that it is built in.
-func modelBytes(f *target.Facts) int64 {
-	if f.Job.Training.Precision == "fp32" {
-		return 4 * f.Parameters
-	}
-	return 2 * f.Parameters
 }

@@ -29,7 +29,7 @@ func careful() (*job.Job, *plan.Plan) {
 			Checkpoint: job.Checkpoint{Path: "/checkpoints/careful", IntervalTime: 1800, KeepLast: 3, SaveOptimizer: true},
 			Logging:    job.Logging{Interval: 10, Profile: &job.Profile{StartStep: 10, EndStep: 12}},
 		},
-		Slurm:   job.Slurm{Time: day, Chain: job.Chain{UntilDone: true}, Environment: []job.Variable{{Name: "NCCL_DEBUG", Value: "WARN"}}},
+		Slurm:   job.Slurm{Time: units.Day, Chain: job.Chain{UntilDone: true}, Environment: []job.Variable{{Name: "NCCL_DEBUG", Value: "WARN"}}},
 		Sources: job.Sources{"training.tokens": {Origin: job.FromSpec}, "training.logging.interval": {Origin: job.FromSpec}},
 	}
 	p := &plan.Plan{
@@ -139,7 +139,7 @@ func TestWarnings(t *testing.T) {
 			p.Time.ExpectedSeconds, p.Run.GPUHours = 10, 1000
 			j.Constraints.MaxGPUHours = job.Some(1000.0)
 		}, "", ""},
-		{"years", func(_ *job.Job, p *plan.Plan) { p.Run.Seconds = 800 * day }, "long-run", "2.2 years"},
+		{"years", func(_ *job.Job, p *plan.Plan) { p.Run.Seconds = 800 * units.Day }, "long-run", "2.2 years"},
 		{"fails now and then", func(j *job.Job, p *plan.Plan) {
 			j.Cluster.Reliability = &job.Reliability{GPUHoursBetweenFailures: 5000, Restart: 600}
 			p.Run.ExpectedSeconds, p.Run.Goodput = 110000, 0.9

@@ -9,18 +9,13 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-const (
-	hour units.Seconds = 3600
-	day                = 24 * hour
-)
-
 // Runs of some length deserve more care than trials.
 const (
-	longRun    = 1 * hour  // worth saving
-	longMock   = 6 * hour  // more than a trial
-	unlimited  = 1 * day   // longer than the limit of many partitions
-	endless    = 365 * day // a number is wrong
-	shortLimit = 1 * hour
+	longRun    = 1 * units.Hour  // worth saving
+	longMock   = 6 * units.Hour  // more than a trial
+	unlimited  = 1 * units.Day   // longer than the limit of many partitions
+	endless    = 365 * units.Day // a number is wrong
+	shortLimit = 1 * units.Hour
 	fewSteps   = 20 // of one submission
 	manySaves  = 100
 	leastKept  = 0.1 // of the time of a run with failures: far below what published runs keep
@@ -221,12 +216,12 @@ func (w *warner) headroom() int {
 // span writes a duration for reading.
 func span(s units.Seconds) string {
 	switch {
-	case s >= 2*365*day:
-		return fmt.Sprintf("%.1f years", float64(s/day)/365)
-	case s >= 4*day:
-		return fmt.Sprintf("%.1f days", float64(s/day))
-	case s >= 2*hour:
-		return fmt.Sprintf("%.1f hours", float64(s/hour))
+	case s >= 2*365*units.Day:
+		return fmt.Sprintf("%.1f years", float64(s/units.Day)/365)
+	case s >= 4*units.Day:
+		return fmt.Sprintf("%.1f days", float64(s/units.Day))
+	case s >= 2*units.Hour:
+		return fmt.Sprintf("%.1f hours", float64(s/units.Hour))
 	case s >= 120:
 		return fmt.Sprintf("%.0f minutes", float64(s)/60)
 	case s >= 1:

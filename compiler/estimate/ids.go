@@ -39,7 +39,7 @@ const (
 // nothing, however long they take.
 const (
 	wide  = 0.25
-	short = 3600 // seconds
+	short = units.Hour
 )
 
 // warnings says what about a prediction and its range is doubtful, and why.

@@ -182,10 +182,7 @@ func (e *Evaluator) allReduce(into *collectives, g *groups, dense, experts units
 // parameterBytes is the width in which parameters are gathered, those of experts, and
 // those that stay in the base type: the ends of the model, and layers that do.
 func (e *Evaluator) parameterBytes(x *plan.Execution) (dense, experts, base float64) {
-	base = 2
-	if e.job.Training.Precision == "fp32" {
-		base = 4
-	}
+	base = float64(e.job.Training.ElementBytes())
 	dense, experts = base, base
 	if !e.job.Training.FP8.ParameterGather {
 		return dense, experts, base

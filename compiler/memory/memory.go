@@ -72,7 +72,7 @@ type Model struct {
 func New(j *job.Job, t *target.Target) *Model {
 	m := &Model{
 		job: j, target: t, arch: program.New(&j.Model), runtime: &t.Runtime,
-		precision: precisionOf(&j.Training, &t.Runtime.LowPrecision), element: int64(elementBytes(j.Training.Precision)),
+		precision: precisionOf(&j.Training, &t.Runtime.LowPrecision), element: j.Training.ElementBytes(),
 		cache: map[shape]*terms{}, pipelines: pipelines{known: map[string]*pipeline{}}, overhead: overheadOf(&t.Runtime.Calibration, j.Cluster.Calibration),
 	}
 	m.whole = m.element * (m.arch.ParametersTotal() + m.arch.ParametersMTP())

@@ -45,14 +45,5 @@ func precisionRow(t *job.Training) precision {
 	if row, ok := precisions[t.Precision]; ok {
 		return row
 	}
-	return precision{InputBytes: elementBytes(t.Precision)}
-}
-
-// elementBytes is the size of an activation or gathered parameter: 4 for fp32,
-// 2 for every other precision, whose activations are bf16 or fp16.
-func elementBytes(name string) float64 {
-	if name == "fp32" {
-		return 4
-	}
-	return 2
+	return precision{InputBytes: float64(t.ElementBytes())}
 }

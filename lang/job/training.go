@@ -41,6 +41,16 @@ type BatchRamp struct {
 	Sequences        int64 // consumed when the ramp ends
 }
 
+// ElementBytes is the size of a parameter and of an activation as the model computes with
+// them: 4 for fp32, 2 for every other precision, those of fewer bits included, which
+// quantise what is bf16.
+func (t *Training) ElementBytes() int64 {
+	if t.Precision == "fp32" {
+		return 4
+	}
+	return 2
+}
+
 // Optimizer is the update rule.
 type Optimizer struct {
 	Kind             string // adamw, adam, muon, sgd
