@@ -155,6 +155,7 @@ func TestCoreIsPure(t *testing.T) {
 	}
 }
 
+// TestPackagesHaveDocumentation: every package says what it is.
 func TestPackagesHaveDocumentation(t *testing.T) {
 	for pkg, files := range packages(t) {
 		if !slices.ContainsFunc(files, func(f *ast.File) bool { return f.Doc != nil && len(f.Doc.Text()) > 60 }) {
@@ -163,6 +164,7 @@ func TestPackagesHaveDocumentation(t *testing.T) {
 	}
 }
 
+// TestNoReplaceDirectives: go install takes the module as it is.
 func TestNoReplaceDirectives(t *testing.T) {
 	b, err := os.ReadFile("go.mod")
 	if err != nil {

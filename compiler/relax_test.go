@@ -2,6 +2,7 @@ package compiler
 
 import "testing"
 
+// TestAtLeast: a limit that advice raises is rounded up, so that it still suffices.
 func TestAtLeast(t *testing.T) {
 	for _, c := range []struct {
 		n    float64
@@ -13,6 +14,7 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
+// TestAtMost: a share that advice lowers is rounded down, so that it still suffices.
 func TestAtMost(t *testing.T) {
 	for _, c := range []struct {
 		share float64

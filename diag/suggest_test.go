@@ -2,6 +2,7 @@ package diag
 
 import "testing"
 
+// TestSuggest: a misspelt name leads to the nearest known one, and a far one to none.
 func TestSuggest(t *testing.T) {
 	known := []string{"tensor_parallel", "sequence_parallel", "pipeline_parallel", "tokens", "steps", "core_v0.18.9", "core_v0.16.2", "core_v0.18.2", "core_v0.18.0",
 		"max_training_time", "h100_96gb_500w", "h100_sxm", "h200", "h800", "gb200_nvl72", "head_dim"}
@@ -48,6 +49,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
+// TestOneOf: names of a choice are quoted, with "or" before the last.
 func TestOneOf(t *testing.T) {
 	for _, c := range []struct {
 		names []string

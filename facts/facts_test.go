@@ -12,6 +12,7 @@ type record struct {
 	Source string  `json:"source"`
 }
 
+// TestLines: records are read line by line, by a key of theirs, and one alone.
 func TestLines(t *testing.T) {
 	got := Lines[record]("two.jsonl", `{"value": 1, "source": "a"}`+"\n"+`{"value": 2, "source": "b"}`+"\n")
 	if d := cmp.Diff([]record{{1, "a"}, {2, "b"}}, got); d != "" {

@@ -25,6 +25,8 @@ var marker = regexp.MustCompile(` ?# (ERROR|WARNING): .*$`)
 // arguments are options of a case: # ARGS: --var nodes=3 --job x.
 var arguments = regexp.MustCompile(`(?m)^# ARGS: (.*)$`)
 
+// TestDiagnostics: each case is refused at the lines and with the ids and words that it says, and
+// at no others.
 func TestDiagnostics(t *testing.T) {
 	files, err := filepath.Glob(diagsFolder + "/*.hcl")
 	if err != nil || len(files) == 0 {

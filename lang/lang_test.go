@@ -61,6 +61,7 @@ job "j" {
 `)
 }
 
+// TestMainExample: the main example resolves to a job for each of its backends, without a warning.
 func TestMainExample(t *testing.T) {
 	w, diags := Load(os.DirFS("../examples/llama3-70b"), "job.hcl", Options{NDCVersion: "0.0.0-dev"})
 	if len(diags) > 0 {
@@ -119,6 +120,7 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// TestFormat: examples and catalogue are formatted, and formatting them again changes nothing.
 func TestFormat(t *testing.T) {
 	paths, _ := filepath.Glob("../examples/*/*.hcl")
 	entries, _ := filepath.Glob("catalog/*/*.hcl")
@@ -145,6 +147,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// TestFolder: the files of a folder are one program.
 func TestFolder(t *testing.T) {
 	fsys := files(
 		"jobs/a.hcl", minimal(`variable "n" {
@@ -168,6 +171,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// TestPrecedence: of several values of a variable the last of the command line counts, of values and
+// of files that it names.
 func TestPrecedence(t *testing.T) {
 	fsys := files("job.hcl", minimal("variable \"n\" {\n  type = number\n}", "", "steps = var.n"), "a.ndcvars", "n = 5\n", "b.ndcvars", "n = 6\n")
 	arg := func(value string) VariableArg { return VariableArg{Name: "n", Value: value} }
@@ -217,6 +222,8 @@ variable "any" {
 	}
 }
 
+// TestBases: what is written beside a base overrides it argument by argument, and a block of
+// another label as a whole.
 func TestBases(t *testing.T) {
 	src := minimal(`
 model "a" {
@@ -300,6 +307,7 @@ func TestPartOfNodes(t *testing.T) {
 	}
 }
 
+// TestWithout: what without names is taken away from the base.
 func TestWithout(t *testing.T) {
 	src := minimal("model \"m\" {\n  base            = catalog.model.debug_moe\n  without         = [\"moe\", \"ffn_hidden_size\"]\n  ffn_hidden_size = 512\n}\n", "", "steps = 1")
 	j := mustLoad(t, files("job.hcl", strings.Replace(src, "catalog.model.debug\n", "model.m\n", 1)), "job.hcl", Options{})[0]
@@ -308,6 +316,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
+// TestBackendOverrides: a backend's own blocks override those of the job, for it alone.
 func TestBackendOverrides(t *testing.T) {
 	src := `
 job "j" {
@@ -421,6 +430,7 @@ job "j" {
 	}
 }
 
+// TestSelection: jobs and backends are chosen by their names.
 func TestSelection(t *testing.T) {
 	src := minimal("", "", "steps = 1")
 	src += strings.Replace(strings.Replace(src, `job "j"`, `job "k"`, 1), `backend "megatron"`, `backend "deepspeed"`, 1)
@@ -442,6 +452,8 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestVersions: constraints on the version of ndc hold as they do in Terraform; a build of no
+// version satisfies all.
 func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		constraint, version string
@@ -514,6 +526,7 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
+// TestUnreadable: text that does not show what it says is refused before it is parsed.
 func TestUnreadable(t *testing.T) {
 	deep := "a = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	for _, c := range []struct {

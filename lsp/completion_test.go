@@ -50,6 +50,7 @@ job "many" {
 `)},
 }
 
+// TestCompletion: at a place all that may stand there is offered, and nothing else.
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -152,6 +153,7 @@ func TestInserted(t *testing.T) {
 	}
 }
 
+// TestHover: a word is explained with its type, its default and what a change of it does.
 func TestHover(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -198,6 +200,7 @@ func TestHover(t *testing.T) {
 	}
 }
 
+// TestDefinition: a reference leads to where its name is declared, in any file.
 func TestDefinition(t *testing.T) {
 	for _, c := range []struct{ text, uri, at string }{
 		{"locals {\n  x = var.no‸des\n}", "file:///w/shared.hcl", "nodes"},

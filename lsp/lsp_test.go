@@ -66,6 +66,8 @@ func replaced(t *testing.T, old, new string) string {
 	return strings.Replace(sample, old, new, 1)
 }
 
+// TestDiagnostics: faults are told at the characters that an editor counts, and go when they are
+// mended.
 func TestDiagnostics(t *testing.T) {
 	e := edit(t, fstest.MapFS{}, Options{})
 	e.open(jobFile, sample)
@@ -216,6 +218,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
+// TestAlone: a file that is opened alone does not meet those beside it.
 func TestAlone(t *testing.T) {
 	files := fstest.MapFS{"w/other.hcl": {Data: []byte(sample)}}
 	together := edit(t, files, Options{})
@@ -226,6 +229,7 @@ func TestAlone(t *testing.T) {
 	alone.until(jobFile, clean)
 }
 
+// TestFormatting: formatting changes the lines that are not formatted, and no others.
 func TestFormatting(t *testing.T) {
 	e := edit(t, fstest.MapFS{}, Options{})
 	ugly := strings.Replace(sample, "  model   = model.small", "model=model.small # 𝛁", 1)
@@ -246,6 +250,7 @@ func TestFormatting(t *testing.T) {
 	}
 }
 
+// TestSymbols: blocks are listed, those that have no end yet among them.
 func TestSymbols(t *testing.T) {
 	e := edit(t, fstest.MapFS{}, Options{})
 	e.open(jobFile, sample+"job \"unfinished\" {\n  training {\n")
@@ -264,6 +269,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
+// TestActions: a misspelt word is mended by one action.
 func TestActions(t *testing.T) {
 	for _, c := range []struct{ old, wrong, right string }{
 		{"model.small", "model.smal", "model.small"},

@@ -57,6 +57,7 @@ func link(t *testing.T, to, name string) {
 	}
 }
 
+// TestResults: a build tells what it wrote, changed, kept and removed, and what it does not touch.
 func TestResults(t *testing.T) {
 	out := t.TempDir()
 	got := must(t, out, builds["first"]...)
@@ -356,6 +357,7 @@ func TestOrphanedMarker(t *testing.T) {
 	}
 }
 
+// TestUmask: modes of files and folders follow the umask.
 func TestUmask(t *testing.T) {
 	for _, mask := range []int{0o002, 0o022, 0o027, 0o077} {
 		old := syscall.Umask(mask)
@@ -398,6 +400,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestBuilds: builds are what ndc wrote at their own places: no copy, no link and nobody's own files.
 func TestBuilds(t *testing.T) {
 	out := t.TempDir()
 	must(t, out, append(slices.Clone(builds["first"]), builds["other"]...)...)

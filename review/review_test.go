@@ -48,6 +48,7 @@ func build(job string, step units.Seconds, more ...record.Value) Build {
 	return b
 }
 
+// TestGolden: a report tells the same changes to a terminal, to a comment and to a program.
 func TestGolden(t *testing.T) {
 	old := build("train", 10)
 	new := build("train", 12, record.Value{Path: "training.optimizer.learning_rate", Value: 3e-4, Origin: "spec:job.hcl:4"},

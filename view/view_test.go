@@ -48,6 +48,8 @@ func infeasibleExample() *plan.Plan {
 	return p
 }
 
+// TestGolden: plans that fit and that do not are told on the screen and on the page as their
+// goldens say.
 func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"summary.txt":    Summary("llama", example()),
@@ -58,6 +60,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestBar: a bar is full at the limit, and not longer beyond it.
 func TestBar(t *testing.T) {
 	for share, full := range map[units.Bytes]int{0: 0, 50: 20, 100: 40, 250: 40} {
 		if got := strings.Count(Bar(share, 100), "█"); got != full {

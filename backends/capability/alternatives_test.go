@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+// TestAlternatives: a refusal names every framework and version that has all that is asked for, and
+// for which architecture.
 func TestAlternatives(t *testing.T) {
 	for _, c := range []struct {
 		features []Feature
@@ -52,6 +54,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestFeature: a feature is asked for by the argument that its name begins with.
 func TestFeature(t *testing.T) {
 	for f, want := range map[Feature]string{
 		"model.qk_norm": "model.qk_norm", "execution.cuda_graphs=layer": "execution.cuda_graphs", "model.mla without experts": "model.mla",

@@ -97,6 +97,7 @@ var cases = []struct {
 	}, func(l *plan.Layout) { l.ZeroStage = 1 }},
 }
 
+// TestEmitGolden: each case is legal in its layout and emits the files of its golden.
 func TestEmitGolden(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range cases {
@@ -160,6 +161,8 @@ func TestEmittedJSON(t *testing.T) {
 	}
 }
 
+// TestProgramIsWhole: every job gets the whole training program, each file of it marked as
+// generated.
 func TestProgramIsWhole(t *testing.T) {
 	j := tinyLlama(2)
 	names := map[string]bool{}

@@ -21,6 +21,7 @@ import (
 	_ "github.com/ndc-dev/ndc/tools/seldom"
 )
 
+// TestVersions: all releases from the oldest to the newest are offered.
 func TestVersions(t *testing.T) {
 	v := Backend{}.Versions()
 	if len(v) != 32 || v[0] != "0.16.4" || v[len(v)-1] != "0.19.8" {
@@ -89,6 +90,8 @@ func gemma2(m *job.Model) {
 	m.EmbeddingScale = math.Sqrt(float64(m.HiddenSize))
 }
 
+// TestTargetDiagnostics: what no layout of a version can run is refused at its argument, with who
+// can.
 func TestTargetDiagnostics(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -236,6 +239,7 @@ func TestAttentionKernel(t *testing.T) {
 	}
 }
 
+// TestRules: each layout breaks the rule that it was made for.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -319,6 +323,8 @@ func TestStartRules(t *testing.T) {
 	}
 }
 
+// TestResolveDoesNotAllocate: a search resolves and judges millions of layouts, and none of them
+// takes memory.
 func TestResolveDoesNotAllocate(t *testing.T) {
 	j := tinyLlama(4)
 	p := planFor(t, j, func(*plan.Layout) {})
@@ -364,6 +370,7 @@ func TestLegalLayoutsEmit(t *testing.T) {
 	})
 }
 
+// TestExtraArguments: extra arguments are held to the table of options and to what ndc sets itself.
 func TestExtraArguments(t *testing.T) {
 	for _, c := range []struct {
 		argument string
@@ -472,6 +479,7 @@ func TestHostileNames(t *testing.T) {
 
 var _ backends.Backend = Backend{}
 
+// TestInsert: a key with dots goes into the object that it names, in the place of an earlier value.
 func TestInsert(t *testing.T) {
 	var o render.Object
 	o = insert(o, []string{"a", "b"}, 1)

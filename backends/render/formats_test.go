@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestJSONKeepsOrderAndBytes: members stand in the order that they were given, and no sign is
+// escaped that needs none.
 func TestJSONKeepsOrderAndBytes(t *testing.T) {
 	got, err := JSON(Object{{"b", 1}, {"a", Object{{"path", "<&>"}}}, {"rate", 1.5e-4}})
 	if err != nil {
@@ -40,6 +42,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+// TestTemplateRefusesMissingKeysAndForeignFunctions: a template of ours that names what is not
+// there is a defect of ours, which panics.
 func TestTemplateRefusesMissingKeysAndForeignFunctions(t *testing.T) {
 	for text, want := range map[string]string{"{{.nothing}}": `map has no entry for key "nothing"`, "{{randInt 1 5}}": `function "randInt" not defined`} {
 		func() {
@@ -53,6 +57,7 @@ func TestTemplateRefusesMissingKeysAndForeignFunctions(t *testing.T) {
 	}
 }
 
+// FuzzTOML: what is written as TOML is read back as it was.
 func FuzzTOML(f *testing.F) {
 	f.Add("plain", "va\"l\\ue", 1.5, int64(7))
 	f.Add("k", "\n# x = 1\n[y]", 1e300, int64(-1))
@@ -77,6 +82,7 @@ func FuzzTOML(f *testing.F) {
 
 func valid(s string) bool { return strings.ToValidUTF8(s, "") == s && !strings.ContainsRune(s, 0) }
 
+// TestPythonReadsBack: what is written as Python means there what it means as JSON.
 func TestPythonReadsBack(t *testing.T) {
 	value := Object{
 		{"text", "quote \" back\\slash\nline\ttab \u2028 ✓ {x}"}, {"none", nil}, {"flag", true},

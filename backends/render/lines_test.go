@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// TestLineJSON: an element of a list has a line of its own, so that one more changes one line.
 func TestLineJSON(t *testing.T) {
 	v := Object{
 		{"name", `a "quoted": text, with \`}, {"sizes", []int{1, 2, 3}}, {"none", []int{}}, {"nothing", nil}, {"empty", Object{}},

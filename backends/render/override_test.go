@@ -24,6 +24,7 @@ func values() map[string]any {
 	}
 }
 
+// TestOverride: a template fills in values as one plain word, or quoted where it says so.
 func TestOverride(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"plain text", "echo \"$HOME\"", "echo \"$HOME\"\n"},

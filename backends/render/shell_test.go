@@ -19,6 +19,7 @@ func readBack(t *testing.T, words string, env ...string) string {
 	return string(out)
 }
 
+// FuzzLiteral: bash reads every text back as it was, whatever the locale.
 func FuzzLiteral(f *testing.F) {
 	for _, s := range []string{"", "plain", "two words", "a'b", `"x"`, "$(touch pwned)", "`id`", "a\nb", ";rm -rf /", "naïve ✓", `\`, "-n", "~", "*", "a\x01b", "\x04\x000", "\xff",
 		"a\u00a0b", "\u00a0", "\ufeff", "\u202e'\\\t", "\u2028\n", "\U000e0001f", "é\u00ad1", "$'\\u00a0'"} {
@@ -34,6 +35,7 @@ func FuzzLiteral(f *testing.F) {
 	})
 }
 
+// TestExpanding: variables in braces are expanded, and nothing else of a text is.
 func TestExpanding(t *testing.T) {
 	for in, want := range map[string]string{
 		"/data/${NDC_TEST_USER}/x y": "/data/ada $(id)/x y",
@@ -67,12 +69,14 @@ func TestExpandingPath(t *testing.T) {
 	}
 }
 
+// TestReferences: the variables of a text are those in braces.
 func TestReferences(t *testing.T) {
 	if got := References("${A}/b/${C_1}${no name}$D"); !slices.Equal(got, []string{"A", "C_1"}) {
 		t.Error(got)
 	}
 }
 
+// TestComment: a comment stays on its line.
 func TestComment(t *testing.T) {
 	if got := Comment("a\nb\r\u2028c"); got != "a b  c" {
 		t.Errorf("Comment = %q", got)

@@ -16,6 +16,8 @@ const table = `{"flags": ["--lr"], "dest": "lr", "type": "float", "action": "Sto
 {"flags": ["training.compile"], "dest": "compile", "type": "bool"}
 `
 
+// TestCheck: an option and its values are held to the type, the number and the choices of the
+// table.
 func TestCheck(t *testing.T) {
 	tab := Embedded("X 1.0", fstest.MapFS{"x.jsonl": {Data: []byte(table)}}, "x.jsonl")
 	for _, c := range []struct {
@@ -50,6 +52,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestLookup: an option is found by each of its names.
 func TestLookup(t *testing.T) {
 	tab := Embedded("X 1.0", fstest.MapFS{"x.jsonl": {Data: []byte(table)}}, "x.jsonl")
 	if o, ok := tab.Lookup("-n"); !ok || o.Dest != "num_layers" || o.Count != One {
@@ -63,6 +66,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestParseReportsTheLine: an error in a table names its line.
 func TestParseReportsTheLine(t *testing.T) {
 	_, err := parse("X", []byte("{\"flags\": [\"--a\"]}\n{\"flags\": 3}\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 2") {

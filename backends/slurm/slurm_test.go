@@ -71,6 +71,7 @@ func files(t testing.TB, j *job.Job, p *plan.Plan, l Launch) *txtar.Archive {
 	return &a
 }
 
+// TestGolden: the scripts of each case are those of its golden.
 func TestGolden(t *testing.T) {
 	cases := map[string]func(*job.Job, *Launch){
 		"pyxis_chain": func(*job.Job, *Launch) {},
@@ -388,6 +389,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
+// TestDiagnostics: what sbatch or a run would fail at is refused with an id.
 func TestDiagnostics(t *testing.T) {
 	cases := map[string]struct {
 		change func(*job.Job, *Launch)
@@ -543,6 +545,7 @@ func TestShortLimit(t *testing.T) {
 	}
 }
 
+// TestHostPath: a path in the container is that of the longest mount above it.
 func TestHostPath(t *testing.T) {
 	mounts := []string{"/a:/x", "/b:/x/y:ro", "odd"}
 	for in, want := range map[string]string{"/x/z": "/a/z", "/x/y/z": "/b/z", "/xx": "/xx", "/x": "/a"} {
@@ -570,6 +573,7 @@ func TestSaves(t *testing.T) {
 	}
 }
 
+// TestAllocatorSettingName: the allocator's variable has the name that the release of torch reads.
 func TestAllocatorSettingName(t *testing.T) {
 	for torch, want := range map[string]string{"2.8": "PYTORCH_CUDA_ALLOC_CONF", "2.9": "PYTORCH_ALLOC_CONF", "2.14.0": "PYTORCH_ALLOC_CONF"} {
 		if got := AllocatorSetting(torch).Name; got != want {

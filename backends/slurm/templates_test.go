@@ -89,6 +89,7 @@ func TestAfterLaunch(t *testing.T) {
 	}
 }
 
+// TestTemplateDiagnostics: what a template must not say is refused at its line.
 func TestTemplateDiagnostics(t *testing.T) {
 	for name, c := range map[string]struct {
 		part, text, id, want string

@@ -118,6 +118,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// TestFactorIsShort: a factor that gives the part again is written with the fewest digits.
 func TestFactorIsShort(t *testing.T) {
 	for _, c := range []struct{ part, whole, want float64 }{{3e-4, 3e-3, 0.1}, {1.5e-5, 1.5e-4, 0.1}, {0, 1e-3, 0}, {1e-5, 3e-5, 1e-5 / 3e-5}} {
 		if got := factor(c.part, c.whole); math.Abs(got-c.want) > 1e-15 {

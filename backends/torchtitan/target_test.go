@@ -33,6 +33,7 @@ func broken(t *testing.T, j *job.Job, l plan.Layout, change func(*plan.Execution
 	return ids
 }
 
+// TestRules: each layout breaks the rule that it was made for, in the releases that have it.
 func TestRules(t *testing.T) {
 	sharded := func(l *plan.Layout) { l.DataParallelShard = 2 }
 	piped := func(l *plan.Layout) {
@@ -229,6 +230,8 @@ func TestPositionsRule(t *testing.T) {
 	}
 }
 
+// TestHotLoopDoesNotAllocate: a search resolves and judges millions of layouts, and none of them
+// takes memory.
 func TestHotLoopDoesNotAllocate(t *testing.T) {
 	for _, version := range (Backend{}).Versions() {
 		j := testJob(version, expertModel(), 8)
@@ -394,6 +397,7 @@ func TestYaRN(t *testing.T) {
 	}
 }
 
+// TestUnknownVersion: a version that is not offered is refused with the nearest one.
 func TestUnknownVersion(t *testing.T) {
 	j := testJob("0.3.1", denseModel(), 2)
 	_, diags := Backend{}.Target(j)

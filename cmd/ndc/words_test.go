@@ -31,6 +31,8 @@ func oddWords(name, text string) []string {
 	return found
 }
 
+// TestOddWords: the check of all that is printed finds plurals and blanks that are wrong, and no
+// others.
 func TestOddWords(t *testing.T) {
 	for _, line := range []string{"beyond them: GPU .", "# a on b: 1 nodes x 8 h100", "full (1 layers of each chunk)", "1 layouts: 0 feasible", "uses () .", "%!d(string=x)", "1 more reasons"} {
 		if oddWords("x.txt", line) == nil {

@@ -188,6 +188,7 @@ func TestCutLinks(t *testing.T) {
 	}
 }
 
+// TestLocal: how many ranks of a group lie in one block of the machine, by their stride.
 func TestLocal(t *testing.T) {
 	for _, c := range []struct{ size, stride, block, want int }{
 		{8, 1, 8, 8}, {4, 2, 8, 4}, {2, 8, 8, 1}, {16, 1, 8, 8}, {16, 4, 8, 2}, {64, 1, 72, 8},
@@ -199,6 +200,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+// TestLink: the link of a group is the slowest that its ranks have between them.
 func TestLink(t *testing.T) {
 	pairs := with(cluster("h100_pcie", "9.0", 8, 2, 300), "infiniband", 4, 400)
 	nothing := with(cluster("rtx", "8.9", 8, 0, 0), "", 0, 0)

@@ -161,6 +161,7 @@ func TestUnfused(t *testing.T) {
 	}
 }
 
+// TestRelatives: a GPU that was not measured takes the kernels of its nearest relative.
 func TestRelatives(t *testing.T) {
 	for _, c := range []struct {
 		gpu  *job.GPU
@@ -264,6 +265,8 @@ func TestDropout(t *testing.T) {
 	}
 }
 
+// TestAttentionProperties: a backward pass takes longer than its forward pass. Twice the batch takes no
+// less, and all keys no less than a window, but for what interpolation errs.
 func TestAttentionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := NewDevice(rapid.SampledFrom(all).Draw(t, "gpu"))

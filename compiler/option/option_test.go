@@ -100,6 +100,7 @@ func TestPinExcluded(t *testing.T) {
 	}
 }
 
+// TestUnknownAxis: a programmer's misspelt axis panics.
 func TestUnknownAxis(t *testing.T) {
 	defer func() {
 		if recover() == nil {

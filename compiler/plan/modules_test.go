@@ -30,6 +30,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// TestUnknownModule: a misspelt module is an error of a file and a panic of a programmer's.
 func TestUnknownModule(t *testing.T) {
 	var m Modules
 	if err := json.Unmarshal([]byte(`["core_attn", "core_atn"]`), &m); err == nil {

@@ -567,6 +567,7 @@ func TestMFU(t *testing.T) {
 	}
 }
 
+// TestResultDoesNotDependOnWorkers: one worker and four find the same, in the same order.
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	j, target := smallJob(true, 2), smallTarget()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestSignature: a function is shown with the names and types of its parameters.
 func TestSignature(t *testing.T) {
 	for name, want := range map[string]string{
 		"join":   "join(separator string, lists list of string…)",

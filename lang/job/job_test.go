@@ -8,6 +8,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
+// TestSources: what was not written is placed at the nearest block around it.
 func TestSources(t *testing.T) {
 	at := func(line int) Source {
 		return Source{Origin: FromSpec, Range: diag.Range{Filename: "f", Start: diag.Position{Line: line}}}
@@ -55,6 +56,7 @@ func TestCapability(t *testing.T) {
 	}
 }
 
+// TestIntChoice: a choice allows its values, those in its range, or all when nobody chose.
 func TestIntChoice(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -86,6 +88,7 @@ func TestIntChoice(t *testing.T) {
 	}
 }
 
+// TestIsMoELayer: which layers are mixtures follows from the first dense ones and the frequency.
 func TestIsMoELayer(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -113,6 +116,7 @@ func TestIsMoELayer(t *testing.T) {
 	}
 }
 
+// TestOptional: what is set is preferred, and what is excluded is not allowed.
 func TestOptional(t *testing.T) {
 	if Some(3).Or(4) != 3 || (Optional[int]{}).Or(4) != 4 {
 		t.Error("Or must prefer what is set")

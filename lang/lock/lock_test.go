@@ -303,6 +303,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// FuzzParse: a lock that is read is written so that it reads the same.
 func FuzzParse(f *testing.F) {
 	f.Add(entry)
 	f.Add(entry + strings.ReplaceAll(entry, `"a"`, `"b" "c"`))

@@ -59,6 +59,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestHighest: of the tags that are versions the highest that a constraint allows is taken,
+// prereleases left out.
 func TestHighest(t *testing.T) {
 	tags := []string{"v1.0.0", "v2.0.0", "v2.1.0", "2.3.1", "v2.4.0-rc1", "v3.0.0", "latest", "pretrain-v9"}
 	for constraint, want := range map[string]string{"~> 2.1": "2.3.1", "~> 2.1.0": "v2.1.0", ">= 1, < 2": "v1.0.0", "2.1.0": "v2.1.0", ">= 0": "v3.0.0", "2.4.0-rc1": "v2.4.0-rc1", "!= 3.0.0": "2.3.1", "!= 2.4.0-rc2, < 3": "2.3.1"} {

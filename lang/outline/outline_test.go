@@ -39,6 +39,7 @@ func shown(f *File) string {
 	return b.String()
 }
 
+// TestRead: blocks and arguments are found in texts that parse and in those that do not yet.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"job.hcl", "job \"a\" {\n  training {\n    seed = 1 # of it\n  }\n}\n", "job \"a\"\n  training\n    seed = 1\n"},
@@ -61,6 +62,7 @@ func TestRead(t *testing.T) {
 
 const mark = "‸"
 
+// TestAt: what stands at a place is told whatever is unfinished around it.
 func TestAt(t *testing.T) {
 	for _, c := range []struct {
 		src  string
@@ -109,6 +111,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// TestReferences: references are found in expressions, in templates and in what does not parse;
+// bound names are none.
 func TestReferences(t *testing.T) {
 	for src, want := range map[string]string{
 		"model = a.b.c":                             "a.b.c",
@@ -135,6 +139,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// TestEntries: the entries of an object are found where it is written out.
 func TestEntries(t *testing.T) {
 	for src, want := range map[string]string{
 		"{ a = 1, \"b\" : c.d }":                              "a=1 b=c.d",
@@ -223,6 +228,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// FuzzRead: reading ends on any text, and every place in it has an answer.
 func FuzzRead(f *testing.F) {
 	for _, src := range seeds(f) {
 		if len(src) < 2000 {

@@ -79,6 +79,8 @@ func TestTables(t *testing.T) {
 	walk(&File, "")
 }
 
+// TestLimits: limits admit what lies between them, and those that say nothing any number from 0 to
+// far beyond what a job has.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		limits Limits

@@ -13,6 +13,7 @@ func ofDigits(x float64) float64 {
 	return v
 }
 
+// TestRounded: nine digits are kept, whatever the exponent.
 func TestRounded(t *testing.T) {
 	for _, c := range []struct{ x, want float64 }{
 		{0, 0}, {1, 1}, {30.891130730055234, 30.8911307}, {0.041125938648337246, 0.0411259386}, {0.04112593864833722, 0.0411259386},

@@ -10,6 +10,7 @@ import (
 	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
+// TestParseBytes: GiB and GB are different units, and parts of a byte are rounded.
 func TestParseBytes(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -35,6 +36,7 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
+// TestParseOthers: bandwidths, rates, durations, shares and powers are read in each of their units.
 func TestParseOthers(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -72,6 +74,7 @@ func number[T ~float64](parse func(string) (T, error)) func(string) (float64, er
 	}
 }
 
+// TestParseErrors: a text that is no quantity says why, and how it is written.
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -107,6 +110,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// TestString: quantities are written with the fewest digits that give them again.
 func TestString(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{(80 * GiB).String(), "80GiB"},
@@ -207,6 +211,7 @@ func fuzzOne[T quantityType](t *testing.T, s string, parse func(string) (T, erro
 	}
 }
 
+// TestCount: one thing is told in the singular, and any other number in the plural.
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
 		"0 nodes": Count(0, "node"), "1 node": Count(1, "node"), "2 more stages": Count(2, "more stage"),

@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
+// TestOf: each value of a job stands with its origin.
 func TestOf(t *testing.T) {
 	at := diag.Range{Filename: "jobs/job.hcl"}
 	at.Start.Line = 7
@@ -97,6 +98,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestUnreadable: a record of another format, or with signs that a terminal obeys, is refused.
 func TestUnreadable(t *testing.T) {
 	for _, text := range []string{
 		"", "{", `{"format_version": "2.0"}`, `{}`,

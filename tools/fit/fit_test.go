@@ -60,6 +60,7 @@ func TestFitCurve(t *testing.T) {
 	}
 }
 
+// TestReadTable: tables are read packed and plain, and a cell that is no number is an error.
 func TestReadTable(t *testing.T) {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)

@@ -51,6 +51,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// TestEqual: values of two launches are equal that the framework reads alike.
 func TestEqual(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

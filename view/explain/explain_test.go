@@ -56,6 +56,7 @@ func moved(l plan.Layout, tensor int) plan.Layout {
 	return l
 }
 
+// TestGolden: a document tells the same to a terminal, on a page and to a program.
 func TestGolden(t *testing.T) {
 	data, err := json.MarshalIndent(example(), "", "  ")
 	if err != nil {

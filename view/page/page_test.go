@@ -61,6 +61,7 @@ func example() []byte {
 	})
 }
 
+// TestGolden: the page of a report is that of its golden.
 func TestGolden(t *testing.T) {
 	golden.Compare(t, "testdata/report.html", example())
 }

@@ -239,6 +239,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTicks: an axis has three to nine ticks, none beyond the largest value.
 func TestTicks(t *testing.T) {
 	for _, most := range []float64{0.003, 0.9, 1, 6.27, 28.7, 79.6, 1234} {
 		list := ticks(most)

@@ -47,6 +47,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// TestParse: a surface whose values do not fill its axes, or whose axes do not rise, is refused.
 func TestParse(t *testing.T) {
 	for _, line := range []string{
 		`{"gpu":"x","axes":[[1,2],[3]],"values_1e-3":[1]}`,
@@ -63,6 +64,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestWholeWaves: tiles are computed in waves of as many as there are multiprocessors, the last one
+// counted whole.
 func TestWholeWaves(t *testing.T) {
 	r := Roof{SMs: 4}
 	// 5 tiles on 4 multiprocessors: two waves of 4 tiles of 2 × 3.
