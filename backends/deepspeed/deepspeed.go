@@ -72,12 +72,11 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Replicate:        r.has(mics) && asksForReplicas(j),
 		Alternatives:     r.alternatives(),
 
-		Rules:       rules(r, family),
-		Resolve:     options.Resolver(),
-		For:         Backend{}.Target,
-		Variants:    options.Variants(),
-		Offers:      options.Offers(j),
-		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
+		Rules:    rules(r, family),
+		Resolve:  options.Resolver(),
+		For:      Backend{}.Target,
+		Variants: options.Variants(),
+		Offers:   options.Offers(j),
 	}, diags
 }
 
@@ -102,13 +101,4 @@ func (r version) alternatives() func(argument string, values []string) string {
 		limits["expert_parallel"] = "AutoEP does not know this architecture."
 	}
 	return capability.Layout(limits)
-}
-
-// vocabulary is the size that transformers builds: exactly what the
-// configuration says, never padded on its own.
-func vocabulary(m *job.Model) int {
-	if m.PaddedVocabSize > 0 {
-		return m.PaddedVocabSize
-	}
-	return m.VocabSize
 }

@@ -19,7 +19,7 @@ func common(m *job.Model, architecture string, f *family) render.Object {
 	return render.Object{
 		{Key: "architectures", Value: []string{architecture}},
 		{Key: "model_type", Value: f.modelType},
-		{Key: "vocab_size", Value: vocabulary(m)},
+		{Key: "vocab_size", Value: m.Vocabulary()},
 		{Key: "hidden_size", Value: m.HiddenSize},
 		{Key: "intermediate_size", Value: m.FFNHiddenSize},
 		{Key: "num_hidden_layers", Value: m.Layers},
@@ -180,7 +180,7 @@ func gpt2Config(m *job.Model, f *family) render.Object {
 	return render.Object{
 		{Key: "architectures", Value: []string{"GPT2LMHeadModel"}},
 		{Key: "model_type", Value: "gpt2"},
-		{Key: "vocab_size", Value: vocabulary(m)},
+		{Key: "vocab_size", Value: m.Vocabulary()},
 		{Key: "n_positions", Value: positions(m)},
 		{Key: "n_embd", Value: m.HiddenSize},
 		{Key: "n_inner", Value: m.FFNHiddenSize},

@@ -62,7 +62,7 @@ func tensorRules(v version, fam *family) []target.Rule {
 		{ID: ReasonTensorDivides, Mesh: true, Reason: "tensor_parallel must divide heads, key-value heads, the MLP and the vocabulary",
 			Breaks: func(f *target.Facts) bool {
 				m, tp := &f.Job.Model, f.Layout.TensorParallel
-				return m.Attention.Heads%tp != 0 || m.Attention.KVHeads%tp != 0 || m.FFNHiddenSize%tp != 0 || vocabulary(m)%tp != 0
+				return m.Attention.Heads%tp != 0 || m.Attention.KVHeads%tp != 0 || m.FFNHiddenSize%tp != 0 || m.Vocabulary()%tp != 0
 			}},
 		{ID: ReasonTensorZero3, Mesh: true, Reason: autoTPZero3.String(),
 			Breaks: func(f *target.Facts) bool {

@@ -62,7 +62,7 @@ func (e *emitter) model() render.Object {
 		modules = []string{}
 	}
 	return render.Object{
-		{Key: "vocab_size", Value: vocabulary(m)},
+		{Key: "vocab_size", Value: m.Vocabulary()},
 		{Key: "attention", Value: e.value("attention")},
 		{Key: "init_std", Value: m.InitStd},
 		{Key: "residual_init_std", Value: m.InitStd / math.Sqrt(2*float64(m.Layers))},

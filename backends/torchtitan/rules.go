@@ -233,7 +233,7 @@ func unevenShards(f *target.Facts) bool {
 	if tp == 1 {
 		return false
 	}
-	if max(m.VocabSize, m.PaddedVocabSize)%tp != 0 {
+	if m.Vocabulary()%tp != 0 {
 		return true
 	}
 	if e := m.MoE; e != nil {

@@ -65,7 +65,6 @@ func (v *version) target(j *job.Job, f *family) *target.Target {
 		Rules:                slices.Concat(commonRules, options.Conflicts(), v.rules, f.rules),
 		Resolve:              options.Resolver(),
 		For:                  Backend{}.Target,
-		PaddedVocab:          vocabulary,
 		Variants:             options.Variants(),
 		Offers:               options.Offers(j),
 	}
@@ -96,9 +95,4 @@ func alternatives(v *version, f *family) func(string, []string) string {
 		limits["context_parallel"] = "TorchTitan " + v.name + " has no context parallelism for its " + f.module + "."
 	}
 	return capability.Layout(limits)
-}
-
-// vocabulary is the vocabulary as built: TorchTitan pads nothing by itself.
-func vocabulary(m *job.Model, tensorParallel int) int {
-	return max(m.VocabSize, m.PaddedVocabSize)
 }

@@ -316,7 +316,7 @@ func model022(b *build) (imports []string, expression string) {
 	fields := []field{
 		{"dim", m.HiddenSize, "spec: model.hidden_size"}, {"n_layers", m.Layers, "spec: model.layers"},
 		{"n_heads", m.Attention.Heads, "spec: model.attention_heads"},
-		{"vocab_size", vocabulary(m, 1), "spec: model.vocab_size"},
+		{"vocab_size", m.Vocabulary(), "spec: model.vocab_size"},
 		{"norm_eps", m.Norm.Epsilon, "spec: model.norm_epsilon"},
 		{"rope_theta", m.PositionEmbedding.Theta, "spec: model.position_embedding"},
 		{"max_seq_len", max(m.SequenceLength, m.MaxPositions), ""},

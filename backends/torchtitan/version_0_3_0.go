@@ -228,7 +228,7 @@ func (b *build) view030() map[string]any {
 		"Header": render.Header, "Summary": b.summary(), "Module": b.family.module, "Flavor": render.Python(m.Name),
 		"Imports": append(append([]string{}, c.imports...), classImports030(b.family.module)...),
 		"Block":   c.block, "ModelClass": c.model, "Parallelize": c.parallelize, "Adapter": c.adapter,
-		"Layers": m.Layers, "Dim": m.HiddenSize, "Vocab": vocabulary(m, 1),
+		"Layers": m.Layers, "Dim": m.HiddenSize, "Vocab": m.Vocabulary(),
 		"NormEpsilon": render.Python(m.Norm.Epsilon), "InitStd": render.Python(m.InitStd),
 		"Heads": m.Attention.Heads, "KVHeads": m.Attention.KVHeads, "HeadDim": m.Attention.HeadDim, "QKNorm": m.Attention.QKNorm, "QKVBias": m.Attention.QKVBias,
 		"FFN": m.FFNHiddenSize, "Tied": render.Python(m.TiedEmbeddings), "Rope": b.rope030(),

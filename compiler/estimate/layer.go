@@ -197,7 +197,7 @@ func (e *Evaluator) list(on *listing, s program.Shape) {
 	without := s
 	without.ExpertParallel, without.ExpertTensorParallel = 1, 1
 	if s == without {
-		on.start, on.end = e.arch.Start(&s, &e.assembly), e.arch.End(&s, &e.assembly, e.target.PaddedVocab(e.model, s.TensorParallel))
+		on.start, on.end = e.arch.Start(&s, &e.assembly), e.arch.End(&s, &e.assembly, e.target.Vocabulary(e.model, s.TensorParallel))
 		for k := range kinds {
 			on.layers[k] = e.arch.Layer(k, &s, &e.assembly)
 		}
@@ -436,7 +436,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups, end *prog
 			b.bwd[lineHead] += loss / 2
 		}
 	}
-	b.headReduce(e.target.PaddedVocab(e.model, l.TensorParallel), product)
+	b.headReduce(e.target.Vocabulary(e.model, l.TensorParallel), product)
 	b.bwd[lineContention] += b.slow
 	if e.runtime.Loss.RecomputesChunks && x.LossChunks > 1 {
 		b.bwd.repeat(&b.fwd)

@@ -234,7 +234,7 @@ func (e *Evaluator) small(l *plan.Layout) {
 		t += r
 	}
 	if (e.model.TiedEmbeddings || e.model.MTP.Layers > 0) && l.PipelineParallel > 1 {
-		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
+		vocabulary := e.target.Vocabulary(e.model, l.TensorParallel)
 		bytes := units.Bytes(e.arch.WordEmbedding(vocabulary, l.TensorParallel)) * units.Bytes(s.table.gradientBytesPerElement)
 		r := s.g.embedding.AllReduce(bytes)
 		s.collectives.put(collectiveEmbedding, bytes, r, r)

@@ -162,7 +162,7 @@ func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g 
 // memory where that makes others of them.
 func (e *Evaluator) withState(s, t *layerTable, memory []pass, l *plan.Layout, x *plan.Execution, g *groups) {
 	*s = *t
-	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
+	vocabulary := e.target.Vocabulary(e.model, l.TensorParallel)
 	s.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.runtime.TensorParallel.EmbeddingParts(l.TensorParallel))
 	s.head.elements.Dense, s.head.elements.Replicated = e.arch.FinalNorm(), e.arch.FinalNorm()
 	if !e.model.TiedEmbeddings || l.PipelineParallel > 1 {

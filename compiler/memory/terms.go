@@ -64,10 +64,7 @@ func (m *Model) termsOf(s shape) *terms {
 
 // makeTerms builds every kind of layer for a shape.
 func (m *Model) makeTerms(s shape) *terms {
-	vocabulary := m.arch.Model.VocabSize
-	if m.target.PaddedVocab != nil {
-		vocabulary = m.target.PaddedVocab(m.arch.Model, s.TensorParallel)
-	}
+	vocabulary := m.target.Vocabulary(m.arch.Model, s.TensorParallel)
 	t := &terms{kinds: len(m.arch.Kinds())}
 	a := m.assembly(&s)
 	for k := range m.arch.Kinds() {

@@ -66,8 +66,17 @@ type Target struct {
 	// Runtime is how this version runs the job: what memory and time depend on.
 	Runtime runtime.Runtime
 
-	// PaddedVocab is the vocabulary as this version builds it for a layout.
+	// PaddedVocab is the vocabulary as this version builds it for a layout; nil: as the
+	// model says it.
 	PaddedVocab func(m *job.Model, tensorParallel int) int
+}
+
+// Vocabulary is the vocabulary as this version builds it for a layout.
+func (t *Target) Vocabulary(m *job.Model, tensorParallel int) int {
+	if t.PaddedVocab == nil {
+		return m.Vocabulary()
+	}
+	return t.PaddedVocab(m, tensorParallel)
 }
 
 // Resolved is what Resolve fills in for a layout.

@@ -232,6 +232,10 @@ func (m *Model) IsMoELayer(i int) bool {
 	return f <= 1 || (i-m.MoE.FirstDenseLayers)%f == f-1
 }
 
+// Vocabulary is the vocabulary of a framework that pads nothing by itself: padded where
+// the model says how far.
+func (m *Model) Vocabulary() int { return max(m.VocabSize, m.PaddedVocabSize) }
+
 // BiasesQKV reports whether the projections of queries, keys and values have
 // biases, with the output's or alone.
 func (m *Model) BiasesQKV() bool { return m.Attention.Bias || m.Attention.QKVBias }
