@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -171,7 +172,7 @@ func (t *Topology) recipes(op Operation, s shape) []recipe {
 
 // sums reports whether the switches of NVLink sum (NVLink SHARP): from Hopper on.
 func (t *Topology) sums(s shape) bool {
-	return s.nvlink && s.local > 1 && major(t.curves.capability) >= 9
+	return s.nvlink && s.local > 1 && job.GenerationOf(t.curves.capability) >= 9
 }
 
 func (t *Topology) allReduces(s shape) []recipe {

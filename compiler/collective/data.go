@@ -4,8 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
@@ -51,7 +49,7 @@ func nearestCurves(c *job.Cluster) *measuredGPU {
 	var best *measuredGPU
 	least := math.Inf(1)
 	for _, m := range measuredGPUs() {
-		if m.name == c.GPU.Catalog || c.GPU.Catalog == "" && m.name == c.GPU.Name {
+		if c.GPU.Is(m.name) {
 			return m
 		}
 		d := 0.0
@@ -59,7 +57,7 @@ func nearestCurves(c *job.Cluster) *measuredGPU {
 			d = math.Abs(math.Log(float64(c.NVLink.Bandwidth) / m.nvlink))
 		}
 		if c.GPU.ComputeCapability != "" {
-			d += 100 * math.Abs(major(c.GPU.ComputeCapability)-major(m.capability))
+			d += 100 * job.GenerationsApart(c.GPU.ComputeCapability, m.capability)
 		}
 		if d = units.Rounded(d); d < least {
 			best, least = m, d
@@ -97,13 +95,6 @@ var constants = func() (c struct {
 	}
 	return c
 }()
-
-// major is the generation of a compute capability such as "9.0".
-func major(capability string) float64 {
-	number, _, _ := strings.Cut(capability, ".")
-	v, _ := strconv.Atoi(number)
-	return float64(v)
-}
 
 // at interpolates the curve over the logarithm of the ranks. Beyond the
 // largest measured group, latency and ramp keep growing per doubling;

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -119,7 +120,7 @@ func nearestGeneration[T any](records []T, r *relative, of func(*T) (capability 
 		if !fits {
 			continue
 		}
-		if d := math.Abs(major(capability) - major(r.capability)); d < least {
+		if d := job.GenerationsApart(capability, r.capability); d < least {
 			best, least = &records[i], d
 		}
 	}
@@ -194,7 +195,7 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 		default:
 			continue
 		}
-		d += 2 * math.Abs(major(x.Capability)-major(r.capability))
+		d += 2 * job.GenerationsApart(x.Capability, r.capability)
 		if x.GPU != r.name {
 			d += 0.5
 		}
@@ -213,7 +214,7 @@ func (f *factTables) nearestOf(r *relative, kind func(*surface.KernelRates) bool
 		if x.DType != "bf16" || !kind(x) {
 			continue
 		}
-		d := math.Abs(major(x.Capability) - major(r.capability))
+		d := job.GenerationsApart(x.Capability, r.capability)
 		if x.GPU != r.name {
 			d += 0.5
 		}

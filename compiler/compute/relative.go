@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -77,9 +76,7 @@ func nearest(g *job.GPU) *relative {
 }
 
 // measures reports whether the kernels were measured on this GPU.
-func (r *relative) measures(g *job.GPU) bool {
-	return r.name == g.Catalog || g.Catalog == "" && r.name == g.Name
-}
+func (r *relative) measures(g *job.GPU) bool { return g.Is(r.name) }
 
 // distance is how far a GPU is from a measured one: in major numbers of compute capability, and
 // in logarithms of the ratios of peak and of memory bandwidth. The first that differs decides.
@@ -91,7 +88,7 @@ func (r *relative) distance(g *job.GPU) distance {
 	peak := float64(max(g.PeakFLOPS.BF16, g.PeakFLOPS.FP16))
 	d := distance{0, logRatio(peak, roof.FLOPS), logRatio(float64(g.MemoryBandwidth), roof.Bandwidth)}
 	if g.ComputeCapability != "" {
-		d[0] = math.Abs(major(g.ComputeCapability) - major(r.capability))
+		d[0] = job.GenerationsApart(g.ComputeCapability, r.capability)
 	}
 	return d
 }
@@ -101,13 +98,6 @@ func logRatio(a, b float64) float64 {
 		return 0
 	}
 	return units.Rounded(math.Abs(math.Log(a / b)))
-}
-
-// major is the generation of a compute capability such as "9.0".
-func major(capability string) float64 {
-	number, _, _ := strings.Cut(capability, ".")
-	v, _ := strconv.Atoi(number)
-	return float64(v)
 }
 
 // substitutes lists, nearest first, the measured types whose surface stands

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -74,13 +75,34 @@ func (g *GPU) Capability() float64 {
 // 9 Hopper, 10 Blackwell. It is asked of every layout, and so is read without the rest of
 // the number; see Capability for a GPU that states none.
 func (g *GPU) Generation() int {
-	if major, _, _ := strings.Cut(g.ComputeCapability, "."); major != "" { // an error would be made for every layout
-		if n, err := strconv.Atoi(major); err == nil {
-			return n
-		}
+	if n := GenerationOf(g.ComputeCapability); n > 0 {
+		return n
 	}
 	return int(g.Capability())
 }
+
+// GenerationOf is the number before the point of a compute capability, such as "9.0"; 0 of
+// none.
+func GenerationOf(capability string) int {
+	major, _, _ := strings.Cut(capability, ".")
+	if major == "" { // an error would be made for every layout
+		return 0
+	}
+	n, err := strconv.Atoi(major)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// GenerationsApart is by how many generations two compute capabilities differ.
+func GenerationsApart(a, b string) float64 {
+	return math.Abs(float64(GenerationOf(a) - GenerationOf(b)))
+}
+
+// Is reports whether the GPU is the one of a name in the catalogue, or a user's own of that
+// name.
+func (g *GPU) Is(name string) bool { return g.Catalog == name || g.Catalog == "" && g.Name == name }
 
 // PeakFLOPS holds dense peaks per data type; zero: the GPU lacks the type.
 type PeakFLOPS struct {
