@@ -69,7 +69,7 @@ func (a *arguments) check(name string, values []string) {
 
 func (a *arguments) integer(why, name string, v int) { a.add(why, name, strconv.Itoa(v)) }
 
-func (a *arguments) number(why, name string, v float64) { a.add(why, name, number(v)) }
+func (a *arguments) number(why, name string, v float64) { a.add(why, name, render.Number(v)) }
 
 // flag appends an option without a value when on.
 func (a *arguments) flag(why, name string, on bool) {

@@ -76,7 +76,7 @@ func (a *arguments) blend(option string) {
 	var texts []string
 	var words []render.Word
 	for _, s := range a.j.Training.Data.Sources {
-		weight := number(s.Weight)
+		weight := render.Number(s.Weight)
 		texts = append(texts, weight, s.Path)
 		words = append(words, render.Literal(weight), render.ExpandingPath(s.Path))
 	}

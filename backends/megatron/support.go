@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ndc-dev/ndc/backends/capability"
+	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -54,7 +55,7 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.Attention.MLA != nil && m.Attention.QKNorm, "model.qk_norm with model.mla", ""},
 		{m.Attention.MLA != nil && m.PositionEmbedding.Kind == "none", "model.position_embedding=none with model.mla", alwaysRotates},
 		{m.Attention.MLA != nil && m.PositionEmbedding.Kind == "learned", "model.position_embedding=learned with model.mla", alwaysRotates},
-		{m.Attention.MLA != nil && scalingOf(m) == "llama3", "model.position_embedding.scaling=llama3 with model.mla",
+		{m.Attention.MLA != nil && m.PositionEmbedding.ScalingType() == "llama3", "model.position_embedding.scaling=llama3 with model.mla",
 			" Latent attention makes its rotary frequencies itself (multi_latent_attention.py), without --use-rope-scaling."},
 		{m.Attention.MLA != nil && !isOne(m.PositionEmbedding.Partial), "model.position_embedding.partial with model.mla",
 			" What of a latent head rotates is qk_rope_head_dim."},
@@ -63,7 +64,7 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{hybrid && m.Attention.MLA != nil, "model.mla with model.layer_pattern", ""},
 		{hybrid && m.Attention.SlidingWindow.Size > 0, "model.sliding_window with model.layer_pattern", ""},
 		{hybrid && usesYaRN(m), "model.position_embedding.scaling=yarn with model.layer_pattern", ""},
-		{hybrid && scalingOf(m) == "llama3", "model.position_embedding.scaling=llama3 with model.layer_pattern", " Hybrid models do not read --use-rope-scaling (hybrid_model.py)."},
+		{hybrid && m.PositionEmbedding.ScalingType() == "llama3", "model.position_embedding.scaling=llama3 with model.layer_pattern", " Hybrid models do not read --use-rope-scaling (hybrid_model.py)."},
 		{m.Mamba != nil && m.Mamba.ConvKernel != mixerKernel, "model.mamba.conv_kernel", ""},
 		{m.Attention.Gate, "model.attention_output_gate", ""},
 		{m.Attention.Gate && m.Attention.MLA != nil, "model.attention_output_gate with model.mla", ""},
@@ -80,16 +81,8 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 // alwaysRotates says why latent attention has rotary positions and no others.
 const alwaysRotates = " Latent attention rotates its heads whatever --position-embedding-type says, by YaRN where nothing says how (multi_latent_attention.py)."
 
-// scalingOf is how the model's rotary frequencies are scaled, "" where they are not.
-func scalingOf(m *job.Model) string {
-	if s := m.PositionEmbedding.Scaling; s != nil {
-		return s.Type
-	}
-	return ""
-}
-
 // usesYaRN reports whether the model's rotary frequencies are scaled by YaRN.
-func usesYaRN(m *job.Model) bool { return scalingOf(m) == "yarn" }
+func usesYaRN(m *job.Model) bool { return m.PositionEmbedding.ScalingType() == "yarn" }
 
 // quickGELU is the slope of Megatron-LM's quick GELU, x·sigmoid(1.702·x)
 // (megatron/core/fusions/fused_bias_geglu.py).
@@ -163,7 +156,7 @@ func checkRope(v *version, j *job.Job, diags *diag.List) {
 	p := &j.Model.PositionEmbedding
 	if p.Kind == "rope" && p.Theta != math.Trunc(p.Theta) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.position_embedding.theta"), "Megatron-LM cannot build this model",
-			fmt.Sprintf("theta = %s: --rotary-base takes a whole number.", number(p.Theta)))
+			fmt.Sprintf("theta = %s: --rotary-base takes a whole number.", render.Number(p.Theta)))
 	}
 	s := p.Scaling
 	if s == nil {
@@ -177,10 +170,10 @@ func checkRope(v *version, j *job.Job, diags *diag.List) {
 		const own = capability.Feature("model.position_embedding.scaling=llama3")
 		if s.LowFrequencyFactor != llama3LowFrequency || s.HighFrequencyFactor != llama3HighFrequency || s.OriginalLength != llama3OriginalLength {
 			refuse(own, fmt.Sprintf("Megatron-LM's llama3 scaling has low_frequency_factor 1, high_frequency_factor 4 and original_length 8192 built in; the model wants %s, %s and %d.",
-				number(s.LowFrequencyFactor), number(s.HighFrequencyFactor), s.OriginalLength))
+				render.Number(s.LowFrequencyFactor), render.Number(s.HighFrequencyFactor), s.OriginalLength))
 		}
 		if s.Factor != llama3Factor {
-			refuse(own, fmt.Sprintf("pretrain_gpt.py of %s builds the llama3 scaling with a factor of 8, whatever --rope-scaling-factor says; the model wants %s.", v.name, number(s.Factor)))
+			refuse(own, fmt.Sprintf("pretrain_gpt.py of %s builds the llama3 scaling with a factor of 8, whatever --rope-scaling-factor says; the model wants %s.", v.name, render.Number(s.Factor)))
 		}
 	case "linear":
 		const linear = capability.Feature("model.position_embedding.scaling=linear")
@@ -218,7 +211,7 @@ func checkYarn(v *version, j *job.Job, s *job.RopeScaling, diags *diag.List) {
 	}
 	if s.BetaFast != mlaBetaFast || s.BetaSlow != mlaBetaSlow {
 		diags.Warn(ApproximatedModel, at, "Megatron-LM rounds off this model",
-			fmt.Sprintf("YaRN uses beta_fast %d and beta_slow %d for latent attention and no option changes them; the model states %s and %s, so some rope frequencies differ.", mlaBetaFast, mlaBetaSlow, number(s.BetaFast), number(s.BetaSlow)))
+			fmt.Sprintf("YaRN uses beta_fast %d and beta_slow %d for latent attention and no option changes them; the model states %s and %s, so some rope frequencies differ.", mlaBetaFast, mlaBetaSlow, render.Number(s.BetaFast), render.Number(s.BetaSlow)))
 	}
 }
 

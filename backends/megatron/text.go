@@ -8,9 +8,6 @@ import (
 // quote puts a user's value in double quotes.
 func quote(s string) string { return strconv.Quote(s) }
 
-// number writes a float as Python and people read it back exactly.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
 // numbers writes each of a list of integers.
 func numbers(list []int) []string {
 	out := make([]string, len(list))

@@ -71,7 +71,7 @@ var commonGaps = []gap{
 	lack("model.moe.latent_size", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LatentSize > 0 }),
 	only("model.position_embedding", "rope", func(m *job.Model) string { return m.PositionEmbedding.Kind }),
 	lack("model.position_embedding.partial", func(m *job.Model) bool { return m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1 }),
-	lack("model.position_embedding.scaling=linear", func(m *job.Model) bool { return scalingType(m) == "linear" }),
+	lack("model.position_embedding.scaling=linear", func(m *job.Model) bool { return m.PositionEmbedding.ScalingType() == "linear" }),
 	only("model.normalization", "rmsnorm", func(m *job.Model) string { return m.Norm.Kind }),
 	lack("model.zero_centered_norm", func(m *job.Model) bool { return m.Norm.ZeroCentered }),
 	only("model.activation", "swiglu", func(m *job.Model) string { return m.Activation.Kind }),
@@ -107,7 +107,7 @@ var plainGaps = []gap{
 // (models/gpt_oss/model/moe.py: alpha 1.702, offset 1; sliding layers are the
 // even ones).
 var sinkGaps = []gap{
-	lack("model.position_embedding.scaling=llama3", func(m *job.Model) bool { return scalingType(m) == "llama3" }),
+	lack("model.position_embedding.scaling=llama3", func(m *job.Model) bool { return m.PositionEmbedding.ScalingType() == "llama3" }),
 	lack("model.activation_alpha with model.attention_sinks", func(m *job.Model) bool { return m.Activation.Alpha != 1.702 || m.Activation.Offset != 1 }),
 	lack("model.attention_bias=false with model.attention_sinks", func(m *job.Model) bool { return !m.Attention.Bias || !m.MLPBias }),
 	lack("model.sliding_window with model.attention_sinks", func(m *job.Model) bool {
@@ -125,13 +125,13 @@ var latentGaps = []gap{
 	lack("model.qk_norm with model.mla", func(m *job.Model) bool { return m.Attention.QKNorm }),
 	lack("model.tied_embeddings with model.mla", func(m *job.Model) bool { return m.TiedEmbeddings }),
 	lack("model.mla without experts", func(m *job.Model) bool { return m.MoE == nil || m.MoE.SharedExperts == 0 }),
-	lack("model.position_embedding.scaling=llama3 with model.mla", func(m *job.Model) bool { return scalingType(m) == "llama3" }),
+	lack("model.position_embedding.scaling=llama3 with model.mla", func(m *job.Model) bool { return m.PositionEmbedding.ScalingType() == "llama3" }),
 	lack("model.moe.router.bias", routerBias),
 }
 
 // queryGaps hold for qwen3, the most general model with grouped queries.
 var queryGaps = []gap{
-	lack("model.position_embedding.scaling with experts", func(m *job.Model) bool { return scalingType(m) != "" }),
+	lack("model.position_embedding.scaling with experts", func(m *job.Model) bool { return m.PositionEmbedding.ScalingType() != "" }),
 	lack("model.moe.router.bias", routerBias),
 }
 
@@ -140,14 +140,6 @@ func routerBias(m *job.Model) bool { return m.MoE != nil && m.MoE.Router.Bias }
 func unevenShared(m *job.Model) bool {
 	e := m.MoE
 	return e != nil && e.SharedExperts > 0 && e.SharedExpertFFNHiddenSize != e.SharedExperts*e.ExpertFFNHiddenSize
-}
-
-// scalingType is the kind of rope scaling, "" without one.
-func scalingType(m *job.Model) string {
-	if s := m.PositionEmbedding.Scaling; s != nil {
-		return s.Type
-	}
-	return ""
 }
 
 // plainHeads reports that the heads fill the hidden size.
@@ -192,7 +184,7 @@ func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 func (v *version) checkYaRN(j *job.Job, f *family, diags *diag.List) {
 	s := j.Model.PositionEmbedding.Scaling
 	latent := j.Model.Attention.MLA != nil
-	if scalingType(&j.Model) != "yarn" || s.Factor == 1 || !latent && !j.Model.Attention.Sinks {
+	if j.Model.PositionEmbedding.ScalingType() != "yarn" || s.Factor == 1 || !latent && !j.Model.Attention.Sinks {
 		return
 	}
 	const at = "model.position_embedding.scaling"

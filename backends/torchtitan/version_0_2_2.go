@@ -58,7 +58,7 @@ var noQKVBias = lack("model.qkv_bias", func(m *job.Model) bool { return m.Attent
 // noDenseLayers holds for its qwen3.
 var noDenseLayers = lack("model.moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 })
 
-var noYarn = lack("model.position_embedding.scaling=yarn", func(m *job.Model) bool { return scalingType(m) == "yarn" })
+var noYarn = lack("model.position_embedding.scaling=yarn", func(m *job.Model) bool { return m.PositionEmbedding.ScalingType() == "yarn" })
 
 // needsQuery022 reports what 0.2.2's llama3 lacks and its qwen3 has.
 func needsQuery022(m *job.Model) bool {

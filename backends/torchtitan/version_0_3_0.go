@@ -304,7 +304,7 @@ func (b *build) rope030() string {
 		{"dim", size, ""}, {"max_seq_len", max(m.SequenceLength, m.MaxPositions), ""},
 		{"theta", m.PositionEmbedding.Theta, "spec: model.position_embedding"},
 	}
-	switch s := m.PositionEmbedding.Scaling; scalingType(m) {
+	switch s := m.PositionEmbedding.Scaling; m.PositionEmbedding.ScalingType() {
 	case "llama3":
 		fields = append(fields, field{"scaling", "llama", "spec: model.position_embedding.scaling"},
 			field{"scaling_factor", s.Factor, ""}, field{"low_freq_factor", s.LowFrequencyFactor, ""},

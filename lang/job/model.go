@@ -102,6 +102,14 @@ type PositionEmbedding struct {
 	Partial float64 // share of the head dimension that rotates; 0 or 1: all
 }
 
+// ScalingType is how rope is stretched; "" where it is not.
+func (p *PositionEmbedding) ScalingType() string {
+	if p.Scaling == nil {
+		return ""
+	}
+	return p.Scaling.Type
+}
+
 // RopeScaling stretches rope beyond its original length.
 type RopeScaling struct {
 	Type                string // llama3, yarn, linear
