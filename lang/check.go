@@ -410,10 +410,10 @@ func (c *checker) slurm() {
 	if s.CheckSpeed.Or(false) && s.SpareNodes == 0 && !c.unsure {
 		c.fail(MissingArgument, c.at("slurm.check_speed"), "A node that is slow can only be left out where there is another. Set spare_nodes, too.")
 	}
-	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
+	if s.Chain.IsSet() && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
 		c.fail(MissingBlock, c.at("slurm.chain"), "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
 	}
-	if p := c.job.Training.Checkpoint.Path; strings.Contains(p, "://") && (s.Chain.UntilDone || s.Chain.Count > 1 || s.SpareNodes > 0) {
+	if p := c.job.Training.Checkpoint.Path; strings.Contains(p, "://") && (s.Chain.IsSet() || s.SpareNodes > 0) {
 		c.fail(InvalidValue, c.at("training.checkpoint.path"), "%q is no folder of a file system. The script of a chain, or of a job with spare nodes, looks there for the newest step, finds none, and ends. Save to a folder that the nodes mount.", p)
 	}
 	for i, m := range s.Container.Mounts {

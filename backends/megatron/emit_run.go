@@ -40,7 +40,7 @@ func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
 			"Megatron-LM keeps all checkpoints, or the newest and, with extra_args = [\"--save-retain-interval\", \"N\"], those of every N steps. Leave keep_last out, or set keep_last = 1. "+capability.Offers("training.checkpoint.keep_last"))
 	}
-	again := j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 || j.Slurm.Requeue.Value
+	again := j.Slurm.Chain.IsSet() || j.Slurm.Requeue.Value
 	sgd := j.Training.Optimizer.Kind == "sgd" // init_state_fn is None of it, and called to load (core/optimizer/__init__.py and optimizer.py)
 	switch {
 	case c.Path == "":

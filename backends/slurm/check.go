@@ -29,7 +29,7 @@ func Check(j *job.Job) diag.List {
 
 // checkJob reports what Slurm or the scripts cannot honour.
 func checkJob(j *job.Job, l Launch, diags *diag.List) {
-	if chained(j) && l.CheckpointPath == "" {
+	if j.Slurm.Chain.IsSet() && l.CheckpointPath == "" {
 		diags.Error(IDChainWithoutCheckpoint, j.Sources.Range("slurm.chain"), "A chain needs checkpoints",
 			"Each link of a chain resumes from the last checkpoint and is judged by it, but the job has no training.checkpoint block. Add one, or remove chain.")
 	}

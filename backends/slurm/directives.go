@@ -209,7 +209,7 @@ func (d *directiveList) requeue() {
 	switch {
 	case r.Set && r.Value:
 		d.flag("requeue")
-	case r.Set || chained(d.j):
+	case r.Set || d.j.Slurm.Chain.IsSet():
 		d.flag("no-requeue")
 	}
 }

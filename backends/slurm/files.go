@@ -160,7 +160,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 	for _, m := range j.Slurm.Modules {
 		v.Modules = append(v.Modules, render.Literal(m))
 	}
-	if chained(j) {
+	if j.Slurm.Chain.IsSet() {
 		stalled, failed := caps(j, &p.Run)
 		v.Chain = &chainView{
 			Count: j.Slurm.Chain.Count, Steps: l.Steps, StalledCap: stalled, FailureCap: failed,
@@ -214,8 +214,6 @@ func logDir(j *job.Job) render.Word {
 
 // logDirText is slurm.log_path with the backend's name.
 func logDirText(j *job.Job) string { return path.Join(j.Slurm.LogPath, j.Backend.Kind) }
-
-func chained(j *job.Job) bool { return j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 }
 
 type launchView struct {
 	Header, Summary, ScriptName string

@@ -24,7 +24,7 @@ type handOn struct {
 // sbatch refuses a list of nodes of which some are excluded. Nor can nodes be added to
 // those of a file, which sbatch reads, and scontrol does not.
 func handOnOf(j *job.Job) *handOn {
-	if !chained(j) || j.Slurm.NodeList != "" || strings.Contains(j.Slurm.Exclude, "/") {
+	if !j.Slurm.Chain.IsSet() || j.Slurm.NodeList != "" || strings.Contains(j.Slurm.Exclude, "/") {
 		return nil
 	}
 	return &handOn{

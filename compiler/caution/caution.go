@@ -56,6 +56,3 @@ type warner struct {
 func (w *warner) warn(id diag.ID, path, detail string, values ...any) {
 	w.list.Warn(id, w.job.Sources.Range(path), summaries[id], fmt.Sprintf(detail, values...))
 }
-
-// chained reports whether one submission starts the next.
-func (w *warner) chained() bool { return w.job.Slurm.Chain.UntilDone || w.job.Slurm.Chain.Count > 1 }

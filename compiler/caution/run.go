@@ -39,7 +39,7 @@ func (w *warner) limit() {
 		lost = "Nothing is saved."
 	}
 	switch count := s.Chain.Count; {
-	case !w.chained():
+	case !w.job.Slurm.Chain.IsSet():
 		w.warn(RunOutlastsLimit, "slurm.time", "The run takes %s, and one submission trains %s of its limit of %s. %s Set slurm.chain = \"until_done\" with a checkpoint block, or a longer time.", span(r.Seconds), span(window), span(s.Time), lost)
 	case !s.Chain.UntilDone && count < r.Jobs:
 		fail := ""

@@ -144,7 +144,7 @@ func (w *warner) kept() {
 		w.warn(SingleCheckpoint, "training.checkpoint.keep_last", "One checkpoint is no way back: when it was written after the loss broke down, or its storage fails, the run is lost. Keep all of them, or the last few where the framework counts them.")
 	}
 	for _, folder := range localFolders {
-		if strings.HasPrefix(c.Path, folder) && (w.job.Cluster.Nodes > 1 || w.chained()) && !w.mounted(folder) {
+		if strings.HasPrefix(c.Path, folder) && (w.job.Cluster.Nodes > 1 || w.job.Slurm.Chain.IsSet()) && !w.mounted(folder) {
 			harm := "the next submission may run on another"
 			if n := w.job.Cluster.Nodes; n > 1 {
 				harm = fmt.Sprintf("a checkpoint lies in pieces on %d of them", n)

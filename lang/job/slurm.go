@@ -36,6 +36,9 @@ type Chain struct {
 	UntilDone bool
 }
 
+// IsSet reports a chain: submissions that follow the first.
+func (c Chain) IsSet() bool { return c.UntilDone || c.Count > 1 }
+
 // Silence is how long a run may report nothing; the zero Silence is for ever.
 type Silence struct {
 	Time    units.Seconds
