@@ -100,11 +100,9 @@ is a change.`,
 
 // diffOptions checks the words of the flags; the limit is zero without --fail-on.
 func diffOptions(format *string, failOn string) (schema.Effect, error) {
-	switch {
-	case *format == "":
-		*format = formats[0]
-	case !slices.Contains(formats, *format):
-		return 0, usageError(fmt.Sprintf("There is no format %q; they are %s.%s", *format, diag.OneOf(formats), diag.DidYouMean(*format, formats)))
+	*format = cmp.Or(*format, formats[0])
+	if err := knownFormat(*format, formats); err != nil {
+		return 0, err
 	}
 	limit, ok := schema.ParseEffect(failOn)
 	if failOn != "" && !ok {

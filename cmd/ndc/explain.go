@@ -100,8 +100,8 @@ func askedTopics(c *cobra.Command, words []string, flags *explainFlags) ([]strin
 			return nil, wrongUsage(c, "A topic is %s, not %q.%s", diag.OneOf(topics), w, diag.DidYouMean(w, topics))
 		}
 	}
-	if !slices.Contains(explainFormats, flags.format) {
-		return nil, wrongUsage(c, "--format is %s, not %q.%s", diag.OneOf(explainFormats), flags.format, diag.DidYouMean(flags.format, explainFormats))
+	if err := knownFormat(flags.format, explainFormats); err != nil {
+		return nil, err
 	}
 	if len(words) == 0 && flags.flag == "" && len(flags.whatIf) == 0 {
 		words = []string{"memory", "time", "communication"}

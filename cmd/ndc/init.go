@@ -255,13 +255,9 @@ const cannotFetch = "A module cannot be fetched"
 // module makes sure that the files of one module are here, as the lock has them
 // or anew, and returns its folder and the root of what was fetched.
 func (i *initializer) module(call *lang.Call, c *caller, address string) (folder, root string, ok bool) {
-	source, err := lock.ParseSource(call.Source)
-	switch {
-	case err != nil:
-		i.fail(lock.IDSource, call.At, "The source of a module cannot be fetched", "%q: %v.", call.Source, err)
-		return "", "", false
-	case call.Version != "" && (source.Git == "" || source.Ref != ""):
-		i.fail(lock.IDSource, call.VersionAt, "The source of a module cannot be fetched", "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
+	source, wrong := lock.SourceOf(call.Source, call.Version, call.At, call.VersionAt)
+	switch i.diags.Append(wrong); {
+	case wrong.HasErrors():
 		return "", "", false
 	case c.root != "" && strings.HasPrefix(source.Git, "file:"):
 		i.fail(IDFetch, call.At, cannotFetch, "Module %q comes from elsewhere and asks for %s on this machine. Only files of your own may do that.", c.address, source.Git)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -70,11 +71,9 @@ docs/lint.md, with a script that breaks it and one that does not.`,
 
 // lintOptions checks the words of the flags.
 func lintOptions(o *lint.Options, format *string) error {
-	if *format == "" {
-		*format = lintFormats[0]
-	}
-	if !slices.Contains(lintFormats, *format) {
-		return usageError(fmt.Sprintf("There is no format %q; they are %s.%s", *format, diag.OneOf(lintFormats), diag.DidYouMean(*format, lintFormats)))
+	*format = cmp.Or(*format, lintFormats[0])
+	if err := knownFormat(*format, lintFormats); err != nil {
+		return err
 	}
 	if o.Slurm != "" && !slurmRelease.MatchString(o.Slurm) {
 		return usageError(fmt.Sprintf("%q is no release of Slurm. They are named like 24.05.", o.Slurm))

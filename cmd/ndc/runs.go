@@ -188,7 +188,7 @@ func runsOf(args []string, planPath string) (*foundRuns, error) {
 		}
 		plan := cmp.Or(planPath, planAbove(arg))
 		if plan == "" {
-			return nil, usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, arg))
+			return nil, noPlanOf(arg)
 		}
 		if planPath == "" {
 			plan = ranBy(plan, arg)

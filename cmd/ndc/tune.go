@@ -295,6 +295,11 @@ func (x *trial) stale(old *tune.File) (list []output.Folder) {
 	return list
 }
 
+// notRun tells that a round of the trial in a folder has to be submitted first.
+func notRun(folder, script string) error {
+	return usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", script, render.Quote(filepath.Join(folder, script))))
+}
+
 // nextRound writes the next round of a trial, if that may save more than it takes.
 func nextRound(t *terminal, out string, force bool) error {
 	f, result, err := trialIn(out)
@@ -302,7 +307,7 @@ func nextRound(t *terminal, out string, force bool) error {
 		return err
 	}
 	if last := f.Rounds[len(f.Rounds)-1].Script; !hasRun(out, last) {
-		return usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", last, render.Quote(filepath.Join(out, last))))
+		return notRun(out, last)
 	}
 	t.unended(result)
 	round := result.Next(f)

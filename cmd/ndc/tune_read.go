@@ -55,8 +55,7 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	if len(attempts) == 0 && len(names) > 0 {
 		return nil, nil, usageError(names[0] + " tells of no run yet.")
 	} else if len(attempts) == 0 {
-		first := f.Rounds[0].Script
-		return nil, nil, usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", first, render.Quote(filepath.Join(folder, first))))
+		return nil, nil, notRun(folder, f.Rounds[0].Script)
 	}
 	of := map[string]*logs.Log{}
 	for i := range f.Candidates {

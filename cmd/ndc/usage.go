@@ -59,6 +59,14 @@ func wellFormed(c *cobra.Command, _ []string) error {
 	return wrongUsage(c, "%s exclude one another.", strings.Join(names, " and "))
 }
 
+// knownFormat refuses a --format that a command does not have.
+func knownFormat(format string, known []string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	return usageError(fmt.Sprintf("There is no format %q; they are %s.%s", format, diag.OneOf(known), diag.DidYouMean(format, known)))
+}
+
 // jsonFormat makes --json mean --format json, and refuses another format beside it.
 func jsonFormat(c *cobra.Command, asJSON bool, format *string) error {
 	switch {

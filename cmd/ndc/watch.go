@@ -92,7 +92,7 @@ func (w *watcher) open(args []string, planPath string) error {
 	}
 	if planPath == "" {
 		if planPath = planAbove(w.files[0]); planPath == "" {
-			return usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, w.files[0]))
+			return noPlanOf(w.files[0])
 		}
 		if kept := ranBy(planPath, w.files[len(w.files)-1]); kept != planPath {
 			planPath = kept
@@ -164,6 +164,11 @@ func planAbove(name string) string {
 		dir = filepath.Dir(dir)
 	}
 	return ""
+}
+
+// noPlanOf tells that a log has no plan where planAbove looks.
+func noPlanOf(log string) error {
+	return usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, log))
 }
 
 // readPlan reads a plan.json.

@@ -62,13 +62,8 @@ type Fetched struct {
 
 // Folder implements lang.Modules.
 func (f *Fetched) Folder(address, source, version string, at diag.Range) (folder string, diags diag.List) {
-	s, err := ParseSource(source)
-	if err != nil {
-		diags.Error(IDSource, at, "The source of a module cannot be fetched", fmt.Sprintf("%q: %v.", source, err))
-		return "", diags
-	}
-	if version != "" && (s.Git == "" || s.Ref != "") {
-		diags.Error(IDSource, at, "The source of a module cannot be fetched", "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
+	s, diags := SourceOf(source, version, at, at)
+	if diags.HasErrors() {
 		return "", diags
 	}
 	m := f.Lock.Module(address)

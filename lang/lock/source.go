@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-version"
 
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 )
 
@@ -20,6 +21,21 @@ type Source struct {
 	Ref     string // a tag, branch or commit of it; "": the default branch, or a version
 	Archive string // the path of an archive, relative to the folder of the file that names it
 	Inner   string // the module's folder in it; "." is all of it
+}
+
+// SourceOf is the source of a call of a module, with the version that the call asks for; "" asks
+// for none. What is wrong is told at the places of the two.
+func SourceOf(source, version string, at, versionAt diag.Range) (Source, diag.List) {
+	const summary = "The source of a module cannot be fetched"
+	var diags diag.List
+	s, err := ParseSource(source)
+	switch {
+	case err != nil:
+		diags.Error(IDSource, at, summary, fmt.Sprintf("%q: %v.", source, err))
+	case version != "" && (s.Git == "" || s.Ref != ""):
+		diags.Error(IDSource, versionAt, summary, "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
+	}
+	return s, diags
 }
 
 // ParseSource reads the source of a module that is no folder as it is:
