@@ -49,9 +49,7 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 		if choice.Free() || anyAllowed(choice, a.offered) {
 			continue
 		}
-		at := j.Sources.Range("constraints.layout." + a.name)
-		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(choice), whoHas(t, a.name, asked(choice)...)))
+		lacksValue(j, t, &diags, a.name, fmt.Sprintf("%s, so %s = %s leaves nothing to choose from", a.without, a.name, show(choice)), asked(choice)...)
 	}
 	checkNames(j, t, &diags)
 	checkRecompute(j, t, &diags)
@@ -186,8 +184,14 @@ func checkName(j *job.Job, t *target.Target, diags *diag.List, a nameAxis) {
 	if len(a.offered) == 0 {
 		offers = "has no " + a.name
 	}
-	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout."+a.name), "The framework lacks this value of the layout",
-		fmt.Sprintf("%s %s %s; the job asks for %s.%s", t.Backend, t.Version, offers, strings.Join(quoted(a.choice.Names()), ", "), whoHas(t, a.name, a.choice.Names()...)))
+	lacksValue(j, t, diags, a.name, offers+"; the job asks for "+strings.Join(quoted(a.choice.Names()), ", "), a.choice.Names()...)
+}
+
+// lacksValue reports a pin that the target lacks: what the version does instead, and who has
+// the values that are asked for.
+func lacksValue(j *job.Job, t *target.Target, diags *diag.List, axis, does string, values ...string) {
+	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout."+axis), "The framework lacks this value of the layout",
+		fmt.Sprintf("%s %s %s.%s", t.Backend, t.Version, does, whoHas(t, axis, values...)))
 }
 
 // checkRecompute reports methods and depths of full recompute of which the
@@ -215,8 +219,7 @@ func checkRecompute(j *job.Job, t *target.Target, diags *diag.List) {
 	before := len(*diags)
 	checkName(j, t, diags, nameAxis{"recompute_method", c.RecomputeMethod, methods})
 	if !deep && len(*diags) == before {
-		diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout.recompute_layers"), "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s does not recompute in steps of recompute_layers = %s.%s", t.Backend, t.Version, show(c.RecomputeLayers), whoHas(t, "recompute_layers")))
+		lacksValue(j, t, diags, "recompute_layers", "does not recompute in steps of recompute_layers = "+show(c.RecomputeLayers))
 	}
 }
 
@@ -227,8 +230,8 @@ func checkSequenceParallel(j *job.Job, t *target.Target, diags *diag.List) {
 	if !c.SequenceParallel.Set || slices.Contains(t.SequenceParallel, c.SequenceParallel.Value) || c.TensorParallel.Allows(1) {
 		return
 	}
-	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout.sequence_parallel"), "The framework lacks this value of the layout",
-		fmt.Sprintf("%s %s has no sequence_parallel = %t beside tensor parallelism for this model.%s", t.Backend, t.Version, c.SequenceParallel.Value, whoHas(t, "sequence_parallel", fmt.Sprint(c.SequenceParallel.Value))))
+	value := fmt.Sprint(c.SequenceParallel.Value)
+	lacksValue(j, t, diags, "sequence_parallel", "has no sequence_parallel = "+value+" beside tensor parallelism for this model", value)
 }
 
 // checkStageLayers holds a pinned split to the model and the target.
@@ -246,8 +249,7 @@ func checkStageLayers(j *job.Job, t *target.Target, diags *diag.List) {
 			fmt.Sprintf("The %s of stage_layers hold %s, the model has %d. MTP layers are not counted: they stand beside the head.", units.Count(len(split), "chunk"), units.Count(sum, "decoder layer"), j.Model.Layers))
 	}
 	if !t.UnevenStages && slices.Min(split) != slices.Max(split) {
-		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s gives every stage the same number of layers.%s", t.Backend, t.Version, whoHas(t, "stage_layers")))
+		lacksValue(j, t, diags, "stage_layers", "gives every stage the same number of layers")
 	}
 }
 
