@@ -854,6 +854,8 @@ func TestSamples(t *testing.T) {
 		"--global-batch-size 16 --train-samples 175 --lr-decay-samples 175 --lr-warmup-samples 17":  "10, 2, 0, []",
 		"--global-batch-size 16 --train-samples 175 --lr-decay-samples 90":                          "10, <nil>, 5, []",
 		"--global-batch-size 16 --train-samples 100" + ramp:                                         "10, <nil>, 0, []", // 4 x 4, 2 x 8, 2 x 12 and 2 x 16 of 44
+		"--global-batch-size 16 --train-samples 100 --lr-warmup-fraction .2":                        "6, 1, 0, []",
+		"--global-batch-size 16 --train-samples 100 --lr-warmup-fraction .2" + ramp:                 "10, 5, 0, []", // 20 of 100: 4 x 4 and a step of 8
 		"--global-batch-size $G --train-samples 175 --lr-warmup-samples 17":                         "0, <nil>, 0, [--global-batch-size --train-samples --lr-warmup-samples]",
 		"--global-batch-size $G --train-iters 10 --lr-warmup-iters 2":                               "10, 2, 0, [--global-batch-size]",
 		"--global-batch-size $G --seq-length 8 --train-iters 10 --train-tokens 99":                  "10, <nil>, 0, [--global-batch-size --train-tokens]",

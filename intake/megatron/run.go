@@ -50,15 +50,36 @@ func (r *reading) after(n int64) (taken, read int64, ok bool) {
 	if global <= 0 || n < 0 || n > math.MaxInt64-global {
 		return 0, 0, false
 	}
-	ramp := job.BatchRamp{
-		Start: int(r.d.Int("training.batch_ramp.start")), Increment: int(r.d.Int("training.batch_ramp.increment")), Sequences: r.d.Int("training.batch_ramp.sequences"),
-	}
-	if ramp.Start > 0 && ramp.Increment > 0 && ramp.Sequences > 0 && int64(ramp.Start) <= global && ramp.Sizes(int(global)) > 0 {
+	if ramp := r.growth(global); ramp != nil {
 		taken, read = ramp.After(int(global), math.MaxInt64, n)
 		return taken, read, true
 	}
 	taken = (n + global - 1) / global
 	return taken, taken * global, true
+}
+
+// growth is how the batch grows to that of the run; nil where it does not.
+func (r *reading) growth(global int64) *job.BatchRamp {
+	ramp := &job.BatchRamp{
+		Start: int(r.d.Int("training.batch_ramp.start")), Increment: int(r.d.Int("training.batch_ramp.increment")), Sequences: r.d.Int("training.batch_ramp.sequences"),
+	}
+	if ramp.Start > 0 && ramp.Increment > 0 && ramp.Sequences > 0 && int64(ramp.Start) <= global && ramp.Sizes(int(global)) > 0 {
+		return ramp
+	}
+	return nil
+}
+
+// part is how many of the first of so many steps a part of them takes. Megatron-LM counts
+// sequences (training.py, get_optimizer_param_scheduler), of which steps of a batch that
+// still grows have fewer.
+func (r *reading) part(f float64, steps int64) int64 {
+	global := r.d.Int("training.global_batch_size")
+	if ramp := r.growth(global); ramp != nil {
+		_, read := ramp.After(int(global), steps, math.MaxInt64)
+		steps, _ = r.samples(int64(math.Round(f * float64(read))))
+		return steps
+	}
+	return int64(math.Round(f * float64(steps)))
 }
 
 // tokens is the number of tokens of an option in steps, of which the last one is
@@ -119,7 +140,7 @@ func (r *reading) schedule() {
 	share := ""
 	if o := r.given["lr_warmup_fraction"]; o != nil {
 		if f, ok := r.number(o); ok && f >= 0 && f < 1 && decay > 0 {
-			warmup = int64(math.Round(f * float64(decay)))
+			warmup = r.part(f, decay)
 		} else if ok && f > 0 {
 			warmup, share = 0, o.first()
 		}
