@@ -134,24 +134,17 @@ func (e *evaluator) cases(c *syntax.CaseClause) {
 	var branches []*state
 	for _, item := range c.Items {
 		ok := no
-		always := false
 		for _, p := range item.Patterns {
-			pattern := e.word(p)
-			if pattern.glob() == "*" {
-				ok, always = yes, true
-			} else if !word.isOpen() && !pattern.isOpen() && e.matches(pattern.glob(), word.String()) {
-				ok = yes
-			}
+			ok = both(true, ok, func() truth { return e.matched(word, e.word(p)) })
 		}
-		if ok == yes && !word.isOpen() {
+		if ok == yes && branches == nil {
 			e.guardedly(func() { e.run(item.Stmts) })
 			return
 		}
-		if !word.isOpen() {
-			continue
+		if ok != no {
+			branches = append(branches, e.branch(start, item.Stmts))
 		}
-		branches = append(branches, e.branch(start, item.Stmts))
-		if certain = always; certain {
+		if certain = ok == yes; certain {
 			break
 		}
 	}

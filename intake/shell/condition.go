@@ -272,10 +272,37 @@ func (e *evaluator) test(x syntax.TestExpr) truth {
 			return perhaps
 		}
 		left, right := e.word(a), e.word(b)
-		if (x.Op == syntax.TsMatch || x.Op == syntax.TsMatchShort || x.Op == syntax.TsNoMatch) && !left.isOpen() && !right.isOpen() {
-			return truthOf(e.matches(right.glob(), left.String()) == (x.Op != syntax.TsNoMatch))
+		switch x.Op {
+		case syntax.TsMatch, syntax.TsMatchShort:
+			return e.matched(left, right)
+		case syntax.TsNoMatch:
+			return e.matched(left, right).not()
 		}
 		return compared(left, x.Op.String(), right)
+	}
+	return perhaps
+}
+
+// matched is whether text matches a pattern. Text in front of what only a run knows decides it
+// where the pattern begins otherwise, or has no more than that beginning and a star.
+func (e *evaluator) matched(t, pattern text) truth {
+	if pattern.isOpen() {
+		return perhaps
+	}
+	if !t.isOpen() {
+		return truthOf(e.matches(pattern.glob(), t.String()))
+	}
+	begins := t[:slices.IndexFunc(t, func(c cell) bool { return c.open || c.maybe })].String()
+	special := slices.IndexFunc(pattern, func(c cell) bool { return !c.quoted && strings.IndexByte(`*?[(|\@+!`, c.b) >= 0 })
+	if special < 0 {
+		special = len(pattern)
+	}
+	start, rest := pattern[:special].String(), pattern[special:].glob()
+	switch {
+	case !strings.HasPrefix(start, begins) && !strings.HasPrefix(begins, start):
+		return no
+	case rest == "*" && strings.HasPrefix(begins, start):
+		return yes
 	}
 	return perhaps
 }

@@ -122,8 +122,8 @@ const (
 	mostTurns = 512
 )
 
-// loop runs the body once for each value where that only sets variables, and else once, with
-// a variable that is open over several values.
+// loop runs the body once for each value where that only sets variables, for one that may be
+// several as something that may not happen, and else once, with a variable that is open.
 func (e *evaluator) loop(c *syntax.ForClause) {
 	words, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
@@ -135,22 +135,29 @@ func (e *evaluator) loop(c *syntax.ForClause) {
 	name, items := words.Name.Value, e.words(words.Items)
 	single := !slices.ContainsFunc(words.Items, func(w *syntax.Word) bool { return !wholeQuoted(w) })
 	vague := func(t text) bool {
-		return t.any(func(c cell) bool { return c.maybe || !c.open && c.b == '{' }) || t.isOpen() && (!single || strings.ContainsAny(t.String(), "@*"))
+		several := !single && !t.any(func(c cell) bool { return !c.open }) // of text of its own it is one word
+		return t.any(func(c cell) bool { return c.maybe || !c.open && c.b == '{' }) || t.isOpen() && (several || strings.ContainsAny(t.String(), "@*"))
 	}
 	most := mostItems
 	if counted(items) {
 		most = mostTurns
 	}
-	switch plain := !slices.ContainsFunc(items, vague); {
-	case len(items) == 1 && plain, len(items) > 1 && len(items) <= most && plain && assigns(c.Do):
-		for _, t := range items {
-			e.state.variables[name] = variable{text: t}
-			e.run(c.Do)
-		}
+	turn := func(v text) {
+		e.state.variables[name] = variable{text: v}
+		e.run(c.Do)
+	}
+	open := computed("${"+name+"}", e.line(words.Name.Pos()))
+	if all := slices.IndexFunc(items, func(t text) bool { return !vague(t) }) < 0; all || len(items) > 1 && (len(items) > most || !assigns(c.Do)) {
+		turn(open)
 		return
 	}
-	e.state.variables[name] = variable{text: computed("${"+name+"}", e.line(words.Name.Pos()))}
-	e.run(c.Do)
+	for _, t := range items {
+		if vague(t) { // none, one or several
+			e.unsure(func() { turn(open) })
+		} else {
+			turn(t)
+		}
+	}
 }
 
 // wholeQuoted reports a word in double quotes, of which an item is one word, but for lists
