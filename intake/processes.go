@@ -184,11 +184,13 @@ func alone(file string, s *shell.Script, c shell.Command) bool {
 	return told && !slices.ContainsFunc(s.Exports, func(e shell.Export) bool { return e.Name == "PET_NNODES" })
 }
 
-// around are a command of a script, those that it stands in, and those of the same line behind it.
+// around are a command of a script, those that it stands in, and those of the same line behind
+// one of these, in whose words it stands.
 func around(s *shell.Script, c shell.Command) (all []shell.Command) {
 	at := slices.IndexFunc(s.Commands, func(o shell.Command) bool { return len(o.Words) > 0 && &o.Words[0] == &c.Words[0] })
 	for i, o := range s.Commands {
-		if i == at || i < at && i+o.Inner >= at || o.Offset == c.Offset && o.File == c.File && i > at {
+		sameLine := func(a shell.Command) bool { return o.Offset == a.Offset && o.File == a.File }
+		if i == at || i < at && i+o.Inner >= at || i > at && slices.ContainsFunc(all, sameLine) {
 			all = append(all, o)
 		}
 	}

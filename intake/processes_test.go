@@ -68,6 +68,28 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
+// TestAround: what starts processes counts for a script that the command in its words starts.
+func TestAround(t *testing.T) {
+	run := File{Name: "run.sh", Content: []byte("python pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\n")}
+	for script, want := range map[string]string{
+		"mpirun -np 16 --npernode 8 bash run.sh":                                              "nodes = 2 gpus_per_node = 8",
+		"mpirun -np 16 --npernode 8 bash -c 'cd /x && bash run.sh' | tee log":                 "nodes = 2 gpus_per_node = 8",
+		"C=\"mpirun -np 16 --npernode 8 bash -c 'bash run.sh' 2>&1 | tee log\"; eval $C":      "nodes = 2 gpus_per_node = 8",
+		"srun -N 4 --ntasks-per-node=8 bash -c 'source env.sh; bash run.sh'":                  "nodes = 4 gpus_per_node = 8",
+		"mpirun -np 16 --npernode 8 bash -c 'bash clean.sh'\nbash run.sh":                     "nodes = var.nodes",
+		"bash run.sh; mpirun -np 16 --npernode 8 bash -c 'bash clean.sh'":                     "nodes = var.nodes",
+		"bash -c 'bash run.sh'\nmpirun -np 16 --npernode 8 bash -c 'bash clean.sh' | tee log": "nodes = var.nodes",
+	} {
+		r, diags := Import([]File{{Name: "submit.sh", Content: []byte(script + "\n")}, run}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", script, diags)
+		}
+		if got := nodesOf(string(r.Job)); got != want {
+			t.Errorf("%s: %s, want %s", script, got, want)
+		}
+	}
+}
+
 // TestHostfile: the nodes and GPUs of a hostfile are the job's, as far as what starts the run
 // takes them.
 func TestHostfile(t *testing.T) {
