@@ -145,9 +145,10 @@ type variable struct {
 	slurm    bool // set by Slurm, which tells what the script asked for
 }
 
+func sameText(a, b text) bool { return a.String() == b.String() && a.isOpen() == b.isOpen() }
+
 func (v variable) equal(o variable) bool {
-	same := func(a, b text) bool { return a.String() == b.String() && a.isOpen() == b.isOpen() }
-	return v.isList == o.isList && same(v.text, o.text) && slices.Equal(v.keys, o.keys) && slices.EqualFunc(v.list, o.list, same)
+	return v.isList == o.isList && sameText(v.text, o.text) && slices.Equal(v.keys, o.keys) && slices.EqualFunc(v.list, o.list, sameText)
 }
 
 // state is what the script has computed.
@@ -231,16 +232,15 @@ func join(name string, before variable, values []variable, always bool) variable
 	}
 	some := func(is func(variable) bool) bool { return slices.ContainsFunc(values, is) }
 	if before.isList || some(func(v variable) bool { return v.isList }) && !some(func(v variable) bool { return !v.isList && v.text != nil }) {
-		out.isList, out.list = true, slices.Clone(before.list)
+		var front, behind []text
 		for _, v := range values {
-			rest := v.list
-			if len(rest) >= len(before.list) {
-				rest = rest[len(before.list):]
-			}
-			for _, t := range rest {
-				out.list = append(out.list, t.with(func(c *cell) { c.maybe = true }))
+			if at := within(v.list, before.list); at >= 0 {
+				front, behind = append(front, v.list[:at]...), append(behind, v.list[at+len(before.list):]...)
+			} else {
+				behind = append(behind, v.list...)
 			}
 		}
+		out.isList, out.list = true, slices.Concat(maybe(front), before.list, maybe(behind))
 		return out
 	}
 	if t, ok := around(before.text, values); ok {
@@ -280,6 +280,26 @@ func join(name string, before variable, values []variable, always bool) variable
 		out.text = out.text.with(func(c *cell) { c.among = &among })
 	}
 	return out
+}
+
+// maybe are texts of which each may be there.
+func maybe(list []text) []text {
+	all := make([]text, len(list))
+	for i, t := range list {
+		all[i] = t.with(func(c *cell) { c.maybe = true })
+	}
+	return all
+}
+
+// within is the place of a list at the beginning or the end of another; -1 where it stands at
+// neither.
+func within(list, part []text) int {
+	for _, at := range []int{0, len(list) - len(part)} {
+		if at >= 0 && at+len(part) <= len(list) && slices.EqualFunc(list[at:at+len(part)], part, sameText) {
+			return at
+		}
+	}
+	return -1
 }
 
 // around is a command to which branches add words in front, such as a profiler, and options
