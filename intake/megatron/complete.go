@@ -316,8 +316,9 @@ func (r *reading) experts() {
 		r.set(router+".normalize", !single)
 	}
 	// One expert is weighed by its score among all (DeepSpeed 0.19.8, moe/sharded_moe.py:
-	// top1gating), or each of several (MegaBlocks 78eea65, layers/router.py: LearnedRouter).
-	if r.words["--topk"] && d.Int(moe+".top_k") == 1 || r.words["--moe-num-experts"] {
+	// top1gating), or each of several (MegaBlocks 78eea65, layers/router.py: LearnedRouter;
+	// Megatron-DeepSpeed f4157bea, megatron/model/transformer.py: SwitchMLP).
+	if r.words["--topk"] && d.Int(moe+".top_k") == 1 || r.words["--moe-num-experts"] || r.words["--num-experts-switch"] {
 		r.set(router+".pre_softmax", true)
 		r.set(router+".normalize", false)
 	}

@@ -152,6 +152,8 @@ func TestForkExperts(t *testing.T) {
 	for options, want := range map[string]string{
 		"--moe-num-experts=64 --moe-top-k=1 --moe-loss-weight=0.1 --moe-capacity-factor=2 --moe-expert-model-parallelism": "experts=64 top_k=1 capacity=2 aux=0.1 normalize=false pre_softmax=true expert_parallel=<nil>",
 		"--moe-num-experts 8 --moe-top-k 2":    "experts=8 top_k=2 capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
+		"--num-experts-switch 4":               "experts=4 top_k=<nil> capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
+		"--num-experts-switch 4 --topk 2":      "experts=4 top_k=2 capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
 		"--moe-num-experts 8":                  "experts=8 top_k=<nil> capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
 		"--num-experts 8 --topk 1 --deepspeed": "experts=8 top_k=1 capacity=<nil> aux=<nil> normalize=false pre_softmax=true expert_parallel=1",
 		"--num-experts 8 --topk 2 --deepspeed": "experts=8 top_k=2 capacity=<nil> aux=<nil> normalize=true pre_softmax=<nil> expert_parallel=1",
