@@ -48,14 +48,19 @@ func (in *intake) directive(file string, d shell.Directive) {
 	at := draft.Place{File: file, Line: d.Line}
 	found := func(v draft.Verdict, to, why string) {
 		value := d.Value
-		if d.Name == "export" {
+		switch {
+		case d.Name == "export":
 			value = guarded(value)
+		case d.Open:
+			value = draft.Guarded("", value)
 		}
 		in.d.Find(draft.Finding{Place: at, Name: "--" + d.Name, Value: value, Verdict: v, To: to, Why: why})
 	}
 	number, err := strconv.ParseInt(strings.TrimSpace(d.Value), 10, 64)
 	owner := slurm.Owner(d.Name)
 	switch {
+	case d.Open:
+		found(draft.Unknown, "", "its value is known only when the script runs")
 	case strings.ContainsAny(d.Value, "$`"):
 		found(draft.Unknown, "", "sbatch expands nothing in its comments")
 	case d.Name == "job-name":

@@ -137,12 +137,7 @@ func readScript(in *intake, f File) error {
 		return nil
 	}
 	for _, o := range s.Submissions {
-		at := draft.Place{File: cmp.Or(o.File, f.Name), Line: o.Line}
-		if o.Open {
-			in.d.Find(draft.Finding{Place: at, Name: "--" + o.Name, Value: draft.Guarded("", o.Value), Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
-			continue
-		}
-		in.directive(at.File, shell.Directive{Name: o.Name, Value: o.Value, Line: at.Line})
+		in.directive(cmp.Or(o.File, f.Name), o.Directive)
 	}
 	for _, why := range s.Problems {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1}, Name: path.Base(f.Name), Verdict: draft.Unknown, Why: why})

@@ -138,7 +138,6 @@ type Submission struct {
 	Directive
 	File   string // that it stands in; "": the script itself
 	Script string // that it starts, of those given
-	Open   bool   // its value is known only when the script runs
 }
 
 // submits are the options of a command of sbatch, in front of the script that it starts.
@@ -150,7 +149,7 @@ func submits(words []text, script string) []Submission {
 	var all []Submission
 	for words = words[at+1:]; len(words) > 0; words = words[1:] {
 		w := words[0].String()
-		s := Submission{Script: script, Directive: Directive{Line: int(words[0].firstLine())}, Open: words[0].isOpen()}
+		s := Submission{Script: script, Directive: Directive{Line: int(words[0].firstLine()), Open: words[0].isOpen()}}
 		joined := true
 		switch {
 		case strings.HasPrefix(w, "--"):

@@ -265,19 +265,19 @@ func (e *evaluator) scripted(s *syntax.Stmt, name string) {
 	}
 }
 
-// directed settles the directives of a script that sbatch is given, whose variables the
-// shell has expanded that writes it.
+// directed settles the directives of a script that sbatch is given or the script writes to a
+// file, whose variables the shell has expanded that writes it.
 func (e *evaluator) directed(t text) {
 	for _, line := range t.split('\n') {
 		rest, ok := strings.CutPrefix(line.String(), "#SBATCH")
-		if !ok || line.isOpen() {
+		if !ok {
 			continue
 		}
 		found, _ := optionsOf(rest, int(line.firstLine()))
 		for _, now := range found {
 			for i := range e.script.Directives {
 				if d := &e.script.Directives[i]; d.Line == now.Line && d.Name == now.Name {
-					d.Value = now.Value
+					d.Value, d.Open = now.Value, line.isOpen() && strings.ContainsAny(now.Value, "$`")
 				}
 			}
 		}

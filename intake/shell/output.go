@@ -165,5 +165,6 @@ func (e *evaluator) document(s *syntax.Stmt) {
 	}
 	if isScript(d) && !e.certain {
 		e.shellOf(body, true)
+		e.directed(body)
 	}
 }

@@ -72,6 +72,7 @@ type Document struct {
 type Directive struct {
 	Name, Value string // without dashes
 	Line        int
+	Open        bool // known only when the script runs that submits it
 }
 
 // Script is what was read.
@@ -336,10 +337,10 @@ func optionsOf(rest string, at int) (all []Directive, stray string) {
 			return all, ""
 		case strings.HasPrefix(w, "--"):
 			name, value, _ := strings.Cut(w[2:], "=")
-			all = append(all, Directive{name, value, at})
+			all = append(all, Directive{Name: name, Value: value, Line: at})
 			continue
 		case len(w) > 1 && w[0] == '-' && short[w[1:2]] != "":
-			all = append(all, Directive{short[w[1:2]], strings.TrimPrefix(w[2:], "="), at})
+			all = append(all, Directive{Name: short[w[1:2]], Value: strings.TrimPrefix(w[2:], "="), Line: at})
 			continue
 		case len(all) > 0 && all[len(all)-1].Value == "":
 			all[len(all)-1].Value = w

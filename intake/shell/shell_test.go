@@ -222,10 +222,10 @@ func TestDirectives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.Directives); got != "[{nodes 4 2} {partition long 3} {nodes 2 4} {exclusive  5} {time 5 14}]" {
+	if got := fmt.Sprint(s.Directives); got != "[{nodes 4 2 false} {partition long 3 false} {nodes 2 4 false} {exclusive  5 false} {time 5 14 false}]" {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(s.Late); got != "[{nodes 8 12}]" {
+	if got := fmt.Sprint(s.Late); got != "[{nodes 8 12 false}]" {
 		t.Error(got)
 	}
 	if len(s.Documents) != 1 || s.Documents[0].Path.Text != "ds.json" || s.Documents[0].Content != "{\"a\": $A}\n" {
@@ -235,7 +235,7 @@ func TestDirectives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.Strays); got != "[{<OPTIONS>  2} {10  3}]" {
+	if got := fmt.Sprint(s.Strays); got != "[{<OPTIONS>  2 false} {10  3 false}]" {
 		t.Error(got)
 	}
 }
@@ -524,20 +524,31 @@ func TestFunctionsStand(t *testing.T) {
 	}
 }
 
-// TestSubmittedDocument: directives of a script that sbatch gets in a here-document say what
-// the shell makes of them.
+// TestSubmittedDocument: directives of a script that sbatch gets in a here-document, or that is
+// written to a file, say what the shell makes of them.
 func TestSubmittedDocument(t *testing.T) {
-	for quote, want := range map[string]string{"EOT": "nodes=4 time=$T", "'EOT'": "nodes=$N time=$T"} {
-		s, err := Read([]byte("#!/bin/bash\nN=4\nsbatch <<"+quote+"\n#!/bin/bash\n#SBATCH --nodes=$N\n#SBATCH --time=$T\nsrun x\nEOT\n"), Call{})
+	for begin, want := range map[string]string{
+		"sbatch <<EOT":               "nodes=4 time=$T? job-name=a",
+		"sbatch <<'EOT'":             "nodes=$N time=$T job-name=a",
+		"cat > job.sbatch <<EOT":     "nodes=4 time=$T? job-name=a",
+		"cat > \"$D/x.sh\" <<EOT":    "nodes=4 time=$T? job-name=a",
+		"tee job.slurm << 'EOT'":     "nodes=$N time=$T job-name=a",
+		"cat <<EOT > notes.of/job.y": "nodes=4 time=$T? job-name=a",
+	} {
+		s, err := Read([]byte("#!/bin/bash\nN=4\n"+begin+"\n#!/bin/bash\n#SBATCH --nodes=$N\n#SBATCH --time=$T --job-name=a\nsrun x\nEOT\n"), Call{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, d := range s.Directives {
-			got = append(got, d.Name+"="+d.Value)
+			text := d.Name + "=" + d.Value
+			if d.Open {
+				text += "?"
+			}
+			got = append(got, text)
 		}
 		if all := strings.Join(got, " "); all != want {
-			t.Errorf("%s: %s, want %s", quote, all, want)
+			t.Errorf("%s: %s, want %s", begin, all, want)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (e *evaluator) start(words []text) (started bool) {
 		asked, _, _ := directives(src, p)
 		for _, s := range submits(words[:i], name) {
 			if !s.Open {
-				asked = append(asked, Directive{s.Name, s.Value, s.Line - file*fileLines})
+				asked = append(asked, Directive{Name: s.Name, Value: s.Value, Line: s.Line - file*fileLines})
 			}
 			e.script.Submissions = append(e.script.Submissions, s)
 		}
