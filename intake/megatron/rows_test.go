@@ -305,13 +305,15 @@ func TestSwiftPlugins(t *testing.T) {
 
 // TestFormerNames: an optimizer and a base of rotations as forks spell them.
 func TestFormerNames(t *testing.T) {
-	d := launched(t, "pretrain_gpt_alcf.py --num-layers 8 --position-embedding-type rope --optimizer adamw --rotary-position-embeddings-theta 50000")
-	if d.Text("training.optimizer") != "adamw" || d.Float("model.position_embedding.theta") != 50000 {
-		t.Errorf("%s, %v", d.Text("training.optimizer"), d.Float("model.position_embedding.theta"))
-	}
-	for _, f := range d.Findings {
-		if f.Verdict == draft.Unknown {
-			t.Errorf("%+v", f)
+	for _, theta := range []string{"--rotary-position-embeddings-theta", "--rope-theta"} {
+		d := launched(t, "pretrain_gpt_alcf.py --num-layers 8 --position-embedding-type rope --optimizer adamw "+theta+" 50000")
+		if d.Text("training.optimizer") != "adamw" || d.Float("model.position_embedding.theta") != 50000 {
+			t.Errorf("%s: %s, %v", theta, d.Text("training.optimizer"), d.Float("model.position_embedding.theta"))
+		}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				t.Errorf("%+v", f)
+			}
 		}
 	}
 }
