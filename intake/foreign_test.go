@@ -181,6 +181,8 @@ func TestIdle(t *testing.T) {
 		"torchrun tools/run_text_generation_server.py" + model:                                "run_text_generation_server.py, which generates text",
 		"torchrun examples/inference/gpt/gpt_dynamic_inference.py" + model:                    "gpt_dynamic_inference.py, which generates text",
 		"torchrun examples/inference/quantization/text_generation_ptq.py" + model:             "text_generation_ptq.py, which generates text",
+		"deepspeed scripts/deepspeed_to_hf_llama.py --no-pipeline-parallel" + model:           "deepspeed_to_hf_llama.py, which converts checkpoints",
+		"python tools/convert_checkpoint/deepspeed_to_megatron.py" + model:                    "deepspeed_to_megatron.py, which converts checkpoints",
 		"python hf2mcore_qwen2.py" + model:                                                    "hf2mcore_qwen2.py, which converts checkpoints",
 		"megatron export --model m --tensor_model_parallel_size 2 --load a --save b --bf16 x": "ms-swift, which exports",
 		"A=\"" + model + "\"; deepspeed tasks/eval_harness/evaluate.py --load c $A":           "evaluate.py, which evaluates a model",
