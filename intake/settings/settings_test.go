@@ -762,6 +762,7 @@ func TestTrainsOther(t *testing.T) {
 		trainer + "--freeze_backbone True": true, trainer + "--freeze_llm False --freeze_backbone True": false, trainer + "--freeze_llm True --freeze_backbone True": true,
 		trainer + "--lora_r 8": true, trainer + "--lora_rank 8 --lora_alpha 16": true, trainer + "--lora_r 0": false,
 		trainer + "--lora_r 8 --use_peft False": false, trainer + "--lora_rank 8 --finetuning_type full": false, trainer + "--train_type lora --lora_rank 8": true,
+		trainer + "--stage sft": true, trainer + "--stage pt --do_train True": true, trainer + "--stage $STAGE": false, trainer + "--stage sft $MORE": false,
 		trainer + "--finetuning_type $TYPE": false, "deepspeed train.py --finetuning_type lora": false,
 	} {
 		if err := TrainsOther(words(line)); (err != nil) != refused {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,7 +69,25 @@ func optionsWith(words []Word, another string) []Option {
 // TrainsOther is an error where a command starts the Trainer for something else than all
 // weights on text.
 func TrainsOther(words []Word) error {
-	return other(nil, append(startsTrainer(words), accelerated(words)...))
+	options := append(startsTrainer(words), accelerated(words)...)
+	if len(Loose(words)) > 0 {
+		return other(nil, options)
+	}
+	return cmp.Or(other(nil, options), adapts(nil, options))
+}
+
+// adapts is an error where LLaMA-Factory is not told what it trains, which are adapters then.
+func adapts(root tree.Object, options []Option) error {
+	says := func(key string, values ...string) bool {
+		_, ok := root.Find(key)
+		return ok || slices.ContainsFunc(options, func(o Option) bool {
+			return o.key.path == key && (values == nil || slices.Contains(values, word(o.key.Node)))
+		})
+	}
+	if says("stage", "pt", "sft") && !says("finetuning_type") {
+		return errors.New("LLaMA-Factory trains adapters where no finetuning_type is said, and ndc plans the training of all weights")
+	}
+	return nil
 }
 
 // other is an error where the options of a file, before which those of the command line
@@ -113,13 +132,8 @@ func IsTrainer(o tree.Object) bool {
 // of the command line count. It is an error where something else is trained than all weights
 // on text.
 func ReadTrainer(d *draft.Draft, file string, root tree.Object, options ...Option) error {
-	if err := other(root, options); err != nil {
+	if err := cmp.Or(other(root, options), adapts(root, options)); err != nil {
 		return err
-	}
-	if _, factory := root.Find("stage"); factory {
-		if _, said := root.Find("finetuning_type"); !said {
-			return errors.New("LLaMA-Factory trains adapters where no finetuning_type is said, and ndc plans the training of all weights")
-		}
 	}
 	fill(d, file, root, options)
 	said := func(name string) (tree.Node, bool) {
