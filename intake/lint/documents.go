@@ -34,6 +34,9 @@ func isEngine(o tree.Object) bool {
 // configurations are what files are that are named with scripts, by the end of their names.
 var configurations = map[string]string{".json": "JSON", ".toml": "TOML", ".yaml": "YAML", ".yml": "YAML", ".py": "a program in Python"}
 
+// object is the beginning of a JSON object, which a file may be whatever its name.
+var object = regexp.MustCompile(`^\s*\{\s*"[^"\\$]*"\s*:`)
+
 // interpreter is what runs a script that is none for bash.
 var interpreter = regexp.MustCompile(`^#![ \t]*(?:\S*/env[ \t]+(?:-S[ \t]+)?)?(?:\S*/)?(t?csh|fish|python[0-9.]*|perl|ruby|node|Rscript|julia|uv)\s`)
 
@@ -45,6 +48,9 @@ func (s *script) isNoScript() bool {
 		return true
 	}
 	what := configurations[path.Ext(s.name)]
+	if what == "" && object.Match(s.src) {
+		what = "JSON"
+	}
 	if what == "JSON" {
 		if n, err := tree.JSON(s.src); err != nil {
 			at, why, placed := strings.Cut(strings.TrimPrefix(err.Error(), "line "), ": ")
