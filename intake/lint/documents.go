@@ -71,18 +71,30 @@ func (s *script) isNoScript() bool {
 	return what != ""
 }
 
-// keys reports keys that no release of DeepSpeed has and that are nearly one of
-// their place. Programs keep keys of their own there, too, and what begins with
+// closed are blocks of a configuration in which every release of DeepSpeed ends at a key that
+// it does not have, by the path of what they hold.
+var closed = table[struct{ Above, Source string }]("closed")
+
+// keys reports keys that no release of DeepSpeed has and at which it ends, or that are nearly
+// one of their place. Programs keep keys of their own there, too, and what begins with
 // another character than a letter is switched off.
 func (s *script) keys(o tree.Object, above string, line int) {
 	known := deepSpeedKeys()[above]
+	ends := slices.ContainsFunc(closed(), func(c struct{ Above, Source string }) bool { return c.Above == above })
 	for _, m := range o {
-		if !strings.ContainsFunc(m.Key[:min(1, len(m.Key))], unicode.IsLetter) {
+		if !ends && !strings.ContainsFunc(m.Key[:min(1, len(m.Key))], unicode.IsLetter) {
 			continue
 		}
-		if near := closest(m.Key, known); near != "" && !slices.Contains(known, m.Key) {
+		if near := closest(m.Key, known); (ends || near != "") && !slices.Contains(known, m.Key) {
 			all := (deepspeed.Backend{}).Versions()
-			s.report(UnknownKey, s.find(line+m.Line, m.Key), fmt.Sprintf("No release of DeepSpeed from %s to %s has a key %s. Did you mean %s?", all[0], all[len(all)-1], above+m.Key, near))
+			text := fmt.Sprintf("No release of DeepSpeed from %s to %s has a key %s", all[0], all[len(all)-1], above+m.Key)
+			if ends {
+				text += ", and none starts with a key there that it does not have"
+			}
+			if text += "."; near != "" {
+				text += fmt.Sprintf(" Did you mean %s?", near)
+			}
+			s.report(UnknownKey, s.find(line+m.Line, m.Key), text)
 		}
 		s.keys(m.Object(), above+m.Key+".", line)
 	}
