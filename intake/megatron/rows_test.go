@@ -213,6 +213,20 @@ func TestMegatronLLaMA(t *testing.T) {
 	}
 }
 
+// TestKuaishou: norms as Kuaishou's fork spells them, and its recompute of modules, beside which
+// the release's default says nothing.
+func TestKuaishou(t *testing.T) {
+	for _, c := range []struct {
+		options   string
+		recompute any
+	}{{"", "none"}, {" --kaimm-recompute-norm", nil}, {" --kaimm-recompute-mlp-activation-func", nil}} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --rms-norm --use-fast-rms-norm --use-fast-rope"+c.options)
+		if v, _ := d.Get("constraints.layout.recompute"); d.Text("model.normalization") != "rmsnorm" || v.Value != c.recompute {
+			t.Errorf("%s: %s, %v: %v", c.options, d.Text("model.normalization"), v.Value, d.Findings)
+		}
+	}
+}
+
 // TestOpenGPTX: the gated activation of two matrices, and the tokenizers, of OpenGPT-X.
 func TestOpenGPTX(t *testing.T) {
 	for kind, want := range map[string]string{"OpenGPTX-SPTokenizer": "sentencepiece", "OpenGPTX-PretrainedHFTokenizer": "huggingface"} {
