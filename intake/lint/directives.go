@@ -255,8 +255,9 @@ func checkOutput(s *script) {
 			continue
 		}
 		folder := strings.TrimPrefix(d.value[:i], "./")
-		for _, c := range s.order {
-			if c.word(0) != "mkdir" || c.function {
+		for i, c := range s.order {
+			submits := func(o *call) bool { return c.branch != nil && o.branch == c.branch && o.word(0) == "sbatch" }
+			if c.word(0) != "mkdir" || c.function || slices.ContainsFunc(s.order[i:], submits) { // a script may submit itself
 				continue
 			}
 			for k := range c.expr.Args[1:] {

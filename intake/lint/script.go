@@ -40,6 +40,7 @@ type call struct {
 	function   bool // it stands in a function
 	pipe       *syntax.BinaryCmd
 	left       bool // it is not the last command of the pipe
+	branch     *syntax.IfClause
 }
 
 func (c *call) offset() int { return int(c.expr.Pos().Offset()) }
@@ -91,6 +92,8 @@ func (c *call) around(above []syntax.Node) {
 			c.background = c.background || n.Background
 		case *syntax.FuncDecl:
 			c.function = true
+		case *syntax.IfClause:
+			c.branch = n
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			c.pipe, c.left = nil, false
 		case *syntax.BinaryCmd:

@@ -35,6 +35,8 @@ func TestVariants(t *testing.T) {
 		{"an option and its value in one word", head + "P=(\"--fp8-format hybrid\" \"--swiglu --bf16\"\n '--lr 1e-4')\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64 \"${P[@]}\"\n", []diag.ID{UnknownOption, UnknownOption}},
 		{"an option and its value in one word that bash takes apart", head + "P=(\"--fp8-format hybrid\")\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64 ${P[@]} --bf16 \"--lr\" \"1e-4\"\n", nil},
 		{"blanks around =", head + "#SBATCH --nodes = 2\nsrun hostname\n", []diag.ID{UnknownDirective}},
+		{"the folder of the log, made before the script submits itself", head + "#SBATCH --output=logs/%j.out\nif [ -z $SLURM_JOB_ID ]; then\n  mkdir -p logs\n  sbatch \"$0\" \"$@\"\n  exit\nfi\nsrun hostname\n", nil},
+		{"the folder of the log, made before the next submission alone", head + "#SBATCH --output=logs/%j.out\nmkdir -p logs\nif srun hostname; then\n  sbatch \"$0\"\nfi\n", []diag.ID{LogFolder}},
 		{"components of a job", head + "#SBATCH --nodes=1\n#SBATCH hetjob\n#SBATCH --nodes=4\nsrun hostname\n", nil},
 		{"a step of its own nodes", two + step + "--nodes=1 torchrun --nnodes 1 " + meet, nil},
 		{"one node, with options that have parallel in their names", two + "torchrun --nnodes $SLURM_NNODES --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint n1:29500" + model + "--tensor-model-parallel-size 2\n", []diag.ID{OneNode}},
