@@ -109,7 +109,7 @@ func fill(blank []byte) {
 // Where they are no more, control characters from firstPlain on stand for them
 // while the script is parsed, which keeps every place as it was.
 const (
-	special    = "[<>(){}#*?~`\\!."
+	special    = "[<>(){}#*?~`\\!.="
 	firstPlain = 0x0e
 )
 
@@ -132,8 +132,8 @@ func written(b byte) (byte, bool) {
 }
 
 // asBash parses, where the parser reads otherwise than bash does, as bash does:
-// an element of a list that begins with [ is a word unless ]= follows, a key of one
-// may have dots, and a comment ends with its line, whether or not a backslash stands there.
+// an element of a list that begins with [ is a word unless ]= follows, one may have = behind
+// quotes, a key of one may have dots, and a comment ends with its line, whether or not a backslash stands there.
 func asBash(src []byte) (*syntax.File, error) {
 	for range 100 {
 		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(bytes.NewReader(src), "")
@@ -146,6 +146,10 @@ func asBash(src []byte) (*syntax.File, error) {
 		case ok && strings.HasPrefix(bad.Text, "`[x]` must be followed by"):
 			if at := bytes.LastIndexByte(src[:min(int(bad.Pos.Offset())+1, len(src))], '['); at >= 0 {
 				changed[at] = plain('[')
+			}
+		case ok && strings.HasPrefix(bad.Text, "array element values must be words"): // behind quotes: ("a"=$b)
+			if at := int(bad.Pos.Offset()); at < len(src) && src[at] == '=' {
+				changed[at] = plain('=')
 			}
 		case errors.As(err, &foreign): // the key of a list: ${a[b.c]}
 			if at := int(foreign.Pos.Offset()); at < len(src) && src[at] == '.' {

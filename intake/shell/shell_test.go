@@ -120,6 +120,7 @@ func TestRead(t *testing.T) {
 		{"redirections behind an option", "run --a <in >out --b < in", "run --a --b"},
 		{"blank with what the shell knows", "A=<n (see #3) *> # x\nrun $A", "run <n_(see_#3)_*>"},
 		{"bracket of a list", "L=([a,b] --x); run \"${L[@]}\"", "run [a,b] --x"},
+		{"= behind quotes in a list", "X=1; L=(\"a\"=$X 'b'=\"c d\" \"e\"= f=g --h=\"i\"); run \"${L[@]}\"", "run a=1 b=c d e= f=g --h=i"},
 		{"backslash of a comment", "# why \\\nrun 1 # because \\\nrun 2", "run 1\nrun 2"},
 		{"echo", "run $(echo 3)", "run 3"},
 	} {
