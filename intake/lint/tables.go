@@ -59,8 +59,11 @@ type ncclVariable struct{ Name, Source string }
 
 var ncclVariables = table[ncclVariable]("nccl")
 
-// reader says whose variables begin with a prefix.
-type reader struct{ Prefix, By, Source string }
+// reader says whose variables begin with a prefix: all of them, or those that are listed.
+type reader struct {
+	Prefix, By, Source string
+	Listed             bool
+}
 
 var readers = table[reader]("readers")
 

@@ -219,9 +219,15 @@ func (s *script) exportAbove(a *syntax.Assign) (int, bool) {
 	return 0, false
 }
 
+// readerOf is whose variable it is; nil where no program is known to read it, such as a name of
+// the script's own that begins as those of NCCL.
 func readerOf(name string) *reader {
+	listed := func() bool {
+		return slices.ContainsFunc(ncclVariables(), func(v ncclVariable) bool { return v.Name == name }) ||
+			slices.ContainsFunc(renamedVariables(), func(v renamed) bool { return v.Old == name })
+	}
 	for i := range readers() {
-		if r := &readers()[i]; strings.HasPrefix(name, r.Prefix) {
+		if r := &readers()[i]; strings.HasPrefix(name, r.Prefix) && (!r.Listed || listed()) {
 			return r
 		}
 	}

@@ -37,6 +37,8 @@ func TestVariants(t *testing.T) {
 		{"blanks around =", head + "#SBATCH --nodes = 2\nsrun hostname\n", []diag.ID{UnknownDirective}},
 		{"the folder of the log, made before the script submits itself", head + "#SBATCH --output=logs/%j.out\nif [ -z $SLURM_JOB_ID ]; then\n  mkdir -p logs\n  sbatch \"$0\" \"$@\"\n  exit\nfi\nsrun hostname\n", nil},
 		{"the folder of the log, made before the next submission alone", head + "#SBATCH --output=logs/%j.out\nmkdir -p logs\nif srun hostname; then\n  sbatch \"$0\"\nfi\n", []diag.ID{LogFolder}},
+		{"a variable of NCCL that is not exported", two + "NCCL_IB_HCA=mlx5\nNCCL_ASYNC_ERROR_HANDLING=1\n" + step + "python train.py\n", []diag.ID{LostExport, LostExport, RenamedVariable}},
+		{"a variable of the script's own that begins as NCCL's", two + "NCCL_TEST_PATH=/usr/local/nccl-tests\n" + step + "python train.py\n", nil},
 		{"components of a job", head + "#SBATCH --nodes=1\n#SBATCH hetjob\n#SBATCH --nodes=4\nsrun hostname\n", nil},
 		{"a step of its own nodes", two + step + "--nodes=1 torchrun --nnodes 1 " + meet, nil},
 		{"one node, with options that have parallel in their names", two + "torchrun --nnodes $SLURM_NNODES --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint n1:29500" + model + "--tensor-model-parallel-size 2\n", []diag.ID{OneNode}},
