@@ -628,6 +628,7 @@ func TestTrainerSchedule(t *testing.T) {
 		{none, "--lr_scheduler_type cosine --optim adamw_torch --warmup_ratio 0.01 --max_steps 1000", "cosine adamw 10 lr_scheduler_type=mapped optim=mapped warmup_ratio=mapped"},
 		{none, "--max_steps 1000 --warmup_ratio 0.01 --warmup_steps 5", "linear adamw 5 warmup_ratio=not understood"},
 		{none, "--warmup_ratio 0.01", "linear adamw 0 warmup_ratio=not understood"},
+		{none, "--warmup_ratio 0.0", "linear adamw 0 warmup_ratio=mapped"},
 		{none, "--max_steps 1001 --warmup_steps 0.01", "linear adamw 11 warmup_steps=mapped"},
 		{none, "--warmup_steps 0.01", "linear adamw 0 warmup_steps=not understood"},
 		{none, "--lr_scheduler_type constant --warmup_steps 0.1", "constant adamw 0 lr_scheduler_type=mapped warmup_steps=left out"},

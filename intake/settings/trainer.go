@@ -269,7 +269,7 @@ func (r *reading) warmup(configured bool) {
 	}
 	ratio, ok := k.Float()
 	steps := r.d.Int("training.steps")
-	if !given || k.open || !ok || ratio < 0 || ratio > 1 || steps <= 0 || r.d.Int(to) > 0 {
+	if !given || k.open || !ok || ratio < 0 || ratio > 1 || steps <= 0 && ratio > 0 || r.d.Int(to) > 0 {
 		return
 	}
 	if n := int64(math.Ceil(float64(steps) * ratio)); n > 0 {
