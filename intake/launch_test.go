@@ -972,6 +972,8 @@ func TestMissing(t *testing.T) {
 		"cd /repo\nsh shells/run_13b.sh":                                                                                                      "On line 3 it starts shells/run_13b.sh: give that file, too.",
 		"bash \"$(realpath \"$(dirname \"$0\")/..\")/shells/local.sh\" \"$@\"":                                                                "On line 2 it starts local.sh: give that file, too.",
 		"H=/w\nsource \"$H/helpers.sh\" || exit\nsource v/bin/activate\nsetup \"$@\"\neval \"${run_cmd[*]}\"":                                 "On line 3 it reads /w/helpers.sh, where what it starts may stand: give that file, too.",
+		"torchrun train.py --lr 1\ndocker exec c pkill -9 -f \"swift|sft.py\"\ncp sft.py $OUT/\nssh h \"pkill -f sft.py\"":                    "On line 2 it starts train.py, whose options say no run",
+		"accelerate launch --log_dir tail ddp.py --lr 1\nps aux | grep sft.py":                                                                "On line 2 it starts ddp.py, whose options say no run",
 		"source $(dirname $BASH_SOURCE)/common.sh\nexport MINIBS=144":                                                                         "It sets variables alone: give the script that starts",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")}}, Options{})

@@ -88,6 +88,21 @@ func lastField(text string) string {
 	return text
 }
 
+// handlers are programs that read, copy, send or end what they are told, and start none of it.
+var handlers = strings.Fields("awk black cat chmod chown cp curl diff egrep fgrep flake8 git grep head isort killall less ln ls md5sum mv pgrep pkill rm rsync ruff scp sed sha256sum tail tar tee touch vim wc wget zip")
+
+// handles reports the words of a command up to one that such a program is told, be it for
+// another machine and in one word.
+func handles(words []shell.Word) bool {
+	for i, w := range words {
+		first, _, _ := strings.Cut(w.Text, " ")
+		if slices.Contains(handlers, path.Base(first)) && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) {
+			return true
+		}
+	}
+	return false
+}
+
 // starts says what a script starts last that says nothing of a run to ndc, and what would: a
 // program, or a script that was not given; "" where it starts neither.
 func (in *intake) starts() string {
@@ -107,7 +122,7 @@ func (in *intake) starts() string {
 				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", known(scripts[0].Text)))
 			}
 			for i, w := range slices.Backward(c.Words) {
-				if !strings.HasSuffix(w.Text, ".py") {
+				if !strings.HasSuffix(w.Text, ".py") || handles(c.Words[:i+1]) {
 					continue
 				}
 				behind := c.Words[i+1:]
