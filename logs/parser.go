@@ -71,17 +71,26 @@ func (p *Parser) Line(text string) {
 	}
 }
 
-// unwrapped is the line that a record of a collector of logs holds, such as Docker's, and
-// any other line itself.
+// record is what a collector of logs writes of a line, such as Docker; Loki's is a line.
+type record struct{ Log, Message, TextPayload, Line held }
+
+func (r *record) text() string {
+	return string(cmp.Or(r.Log, r.Message, r.TextPayload, r.Line))
+}
+
+// unwrapped is the line that a record of a collector of logs holds, or the record inside one
+// where Google Cloud or Elasticsearch keeps it, and any other line itself.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, `{"`) {
 		return text
 	}
-	var record struct{ Log, Message, TextPayload, Line held } // Loki's is a line
-	if json.Unmarshal([]byte(text), &record) != nil {
-		return text
+	var r struct {
+		record
+		JSONPayload record
+		Source      record `json:"_source"`
 	}
-	return cmp.Or(string(record.Log), string(record.Message), string(record.TextPayload), string(record.Line), text)
+	_ = json.Unmarshal([]byte(text), &r) // what is none of these leaves them empty
+	return cmp.Or(r.text(), r.JSONPayload.text(), r.Source.text(), text)
 }
 
 // held is a text of a record: journald gives the bytes of one with colours. Filebeat's
