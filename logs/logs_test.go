@@ -550,6 +550,7 @@ func TestTables(t *testing.T) {
 		{"mpirun --output tag-detailed", prefixed("[prterun-node-0-4711@1,0][node-0:4712]<stdout>: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"kubectl logs --prefix", prefixed("[pod/bench-0/main] ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"journald", prefixed("Nov 30 10:00:00 node-0 bench[4711]: ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
+		{"fields between tabs", prefixed("bench\tstep 2\t", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"a host, a number and a blank", prefixed("node-0 15 ", ranks(now, 16, 8)+sum+mean), []string{"all_reduce 16 2 446.28 false"}},
 		{"a release before 2.13", ranks(old, 16, 8) + "  1073741824     268435456     float     sum   4511.2  238.02  446.28  5e-07   4520.9  237.50  445.32  5e-07\n" +
 			"  2147483648     536870912     float     sum    34719  247.41  463.90  1e+02*  34720  247.41  463.89  5e-07\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_reduce 16 2 463.9 true"}},
@@ -957,7 +958,7 @@ func TestSaves(t *testing.T) {
 func TestTimersOfHosts(t *testing.T) {
 	const text = "(min, max) time across ranks (ms):\n    load-checkpoint ................................: (0.37, 1170.00)\n" +
 		" iteration        1/ 40 | elapsed time per iteration (ms): 100.0 |\n(min, max) time across ranks (ms):\n    save-checkpoint ................................: (120.00, 121.00)\n"
-	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | ", "2026-01-01T10:00:00.1Z stdout F ", "(Worker pid=12) ", "[default0]:", "3: [rank3]:", "[1,0]<stdout>:"} {
+	for _, prefix := range []string{"", "node-1: ", "[pod/train-0/megatron] ", "worker-0  | ", "2026-01-01T10:00:00.1Z stdout F ", "(Worker pid=12) ", "[default0]:", "3: [rank3]:", "[1,0]<stdout>:", "train\tstep 2\t", " 10%|#  | 1/10\r"} {
 		l := parse(prefixed(prefix, text))
 		if len(l.Phases) != 2 || l.Phases[0].Kind != Load || l.Phases[1] != (Phase{Kind: Save, Iteration: 1, Seconds: 0.121}) {
 			t.Errorf("%q: %+v", prefix, l.Phases)
@@ -994,6 +995,7 @@ func TestAsPrinted(t *testing.T) {
 		`{"insertId":"a","jsonPayload":{"stream":"stdout","log":"[Rank 0] (after 1 iterations) memory (MB) | max allocated: 44566.31 | max reserved: 44032.00\n"}}` + "\n" +
 			`{"_index":"logs","_source":{"@timestamp":"2026-11-30T10:00:01Z","message":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |"}}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 43.00 GiB",
 		"(Worker pid=12)   seq_length ...................................... 4096\nworker-1  |   micro_batch_size ................................ 2\n" + step: "0 GPUs, {0 0 0 0 0 0 2}, batch of 0 x 4096, 0.00 GiB",
+		"train\tstep 2\t  seq_length ...................................... 4096\n" + step:                                                                     "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 4096, 0.00 GiB",
 		// Loki's records, as its logcli prints them.
 		`{"labels":{"job":"a"},"line":"[Rank 0] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 44032.00","timestamp":"2026-11-30T10:00:00Z"}` + "\n" +
 			`{"labels":{"job":"a"},"line":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |","timestamp":"2026-11-30T10:00:01Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 43.00 GiB",

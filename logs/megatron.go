@@ -16,11 +16,11 @@ import (
 var (
 	megatronStep   = compile(`\biteration +(\d+)/ *(\d+) \|(.*(?:elapsed time per iteration \(|train_step_timing in s:).*)`)
 	megatronMemory = compile(`\(after (\d+) iterations\) memory \((MB|GB)\) \|(.*)`)
-	megatronTimer  = compile(`(?:^|\S) {2,9}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
-	megatronMost   = compile(`(?:^|\S) {2,9}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
+	megatronTimer  = compile(`(?:^|[^ ]) {2,9}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
+	megatronMost   = compile(`(?:^|[^ ]) {2,9}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = compile(`\busing world size: (\d+), data-parallel[ -]size: `)
 	megatronSize   = compile(`(?:[, \]]|None)(context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
-	megatronFact   = compile(`(?:^ {1,2}|\S +)(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
+	megatronFact   = compile(`(?:^ {1,2}|[^ ] +)(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = compile(`validation loss at iteration +(\d+)`)
 )
 

@@ -33,7 +33,7 @@ type TableRow struct {
 var (
 	tableName = compile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf(?:_mpi)?\b`)
 	tableRank = compile(`(?:^|\s)# +Rank +(\d+) +(?:Group +(\d+) +)?Pid +\d+ on +(\S+) +device`)
-	tableRow  = compile(`(?:^|\S) +(\d+) +(\d+) +((?:u?int|half|b?float|double|f8e)\w*) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
+	tableRow  = compile(`(?:^|[^ ]) +(\d+) +(\d+) +((?:u?int|half|b?float|double|f8e)\w*) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
 	tableHead = compile(`(?:^|\s)# nThread +\d+ +nGpus `)
 	tableMean = compile(`(?:^|\s)# Avg bus bandwidth`)
 )
