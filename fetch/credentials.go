@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/transport/http"
@@ -65,10 +66,16 @@ func (c *credential) settle(ctx context.Context, good bool) {
 }
 
 func credentialCommand(ctx context.Context, word, input string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience.credential, fmt.Errorf("its helpers have not answered in %v", patience.credential))
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "credential", word)
+	cmd.WaitDelay = time.Second // for helpers, which hold the pipes
 	var out, complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &complaints
 	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
 		if said := strings.TrimSpace(complaints.String()); said != "" {
 			return "", errors.New(strings.ReplaceAll(said, "\n", "; "))
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // helper has git know one password, and write down what it is asked.
@@ -91,5 +92,18 @@ func TestCredentialOfALine(t *testing.T) {
 		if c, err := askGit(t.Context(), repository); err == nil || log() != "" {
 			t.Errorf("%s: %v, and git was asked to %s", repository, c, log())
 		}
+	}
+}
+
+// TestSilentHelper: a helper that never answers, as one that waits for a browser, is left.
+func TestSilentHelper(t *testing.T) {
+	helper(t, "secret")
+	put(t, filepath.Join(filepath.Dir(os.Getenv("GIT_CONFIG_GLOBAL")), "helper"), "#!/bin/sh\nsleep 10\n")
+	before := patience
+	patience.credential = 50 * time.Millisecond
+	t.Cleanup(func() { patience = before })
+	const want = "git has no credential for here.example: its helpers have not answered in 50ms"
+	if _, err := askGit(t.Context(), "https://here.example/a"); err == nil || err.Error() != want {
+		t.Errorf("%v", err)
 	}
 }

@@ -66,8 +66,9 @@ func Open(ctx context.Context, url string) (*Repository, error) {
 }
 
 // patience is how long a server may take to name its tags and branches, a user to touch a key
-// meanwhile, and to send a commit: a link of 150 kB/s sends MaxTransfer in half an hour.
-var patience = struct{ names, commit time.Duration }{5 * time.Minute, 30 * time.Minute}
+// meanwhile, and to send a commit: a link of 150 kB/s sends MaxTransfer in half an hour. A user
+// at the terminal, or what git asks in their place, may take as long for a password as for a key.
+var patience = struct{ names, commit, credential time.Duration }{5 * time.Minute, 30 * time.Minute, 5 * time.Minute}
 
 const named = "named its tags and branches"
 
