@@ -448,6 +448,20 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestShare: steps that a launch repeats, since it began at an earlier checkpoint, took time
+// and brought the run nowhere.
+func TestShare(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	l := &logs.Log{Launches: []logs.Launch{{Began: at, Ended: at.Add(100 * time.Second)}, {Began: at.Add(100 * time.Second), Ended: at.Add(200 * time.Second)}}}
+	for _, s := range []logs.Step{{Iteration: 10, Over: 10}, {Iteration: 20, Over: 10}, {Iteration: 30, Over: 10}, {Launch: 1, Iteration: 20, Over: 5}, {Launch: 1, Iteration: 25, Over: 5}} {
+		s.Seconds = 2
+		l.Steps = append(l.Steps, s)
+	}
+	if got := trainingShare(l); got != 0.25 { // 25 steps of 2 s in 200
+		t.Errorf("%g of the time, want 0.25", got)
+	}
+}
+
 // TestRecalibrated: what a calibrated plan says that it would be without the calibration is
 // what its runs are held against, also where factors are no inverse of what they did: of
 // reserved memory, which is no less than what tensors take, and of terms that hide.

@@ -238,11 +238,15 @@ func bytesOf(printed float64) units.Bytes {
 }
 
 // trainingShare is how much of the time that a log's stamps cover went into
-// steps; 0 without stamps.
+// steps; 0 without stamps. Those that a later launch repeats count once.
 func trainingShare(l *logs.Log) float64 {
 	var steps, all float64
-	for i := range l.Steps {
-		steps += l.Steps[i].Seconds * float64(l.Steps[i].Over)
+	begun := math.MaxInt // the step behind which a later report begins
+	for i := len(l.Steps) - 1; i >= 0; i-- {
+		s := &l.Steps[i]
+		before := s.Iteration - s.Over
+		steps += s.Seconds * float64(max(0, min(begun, s.Iteration)-before))
+		begun = min(begun, before)
 	}
 	if n := len(l.Launches); n > 0 && !l.Launches[0].Began.IsZero() {
 		all = l.Launches[n-1].Ended.Sub(l.Launches[0].Began).Seconds()
