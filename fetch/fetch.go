@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -101,4 +103,15 @@ func (f *Files) Inner(folder string) bool {
 		}
 	}
 	return false
+}
+
+// Folders are those that have files of jobs, "." among them, in order.
+func (f *Files) Folders() []string {
+	found := map[string]bool{}
+	for name := range f.Content {
+		if path.Ext(name) == ".hcl" {
+			found[path.Dir(name)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -119,6 +120,34 @@ type fetched struct {
 	files           *fetch.Files
 	commit, version string
 	repository      *fetch.Repository // nil: an archive
+}
+
+// noFolder tells of a folder that what was fetched does not have which there are: those of
+// its name, as where a version moved it, else the first.
+func (f *fetched) noFolder(name string) error {
+	const most = 5
+	what := "it"
+	switch {
+	case f.version != "":
+		what = "version " + f.version
+	case f.commit != "":
+		what = fmt.Sprintf("commit %.12s", f.commit)
+	}
+	there := f.files.Folders()
+	if same := slices.DeleteFunc(slices.Clone(there), func(other string) bool { return path.Base(other) != path.Base(name) }); len(same) > 0 {
+		there = same
+	}
+	if len(there) == 0 {
+		return fmt.Errorf("%s has no folder %q, and no files of modules", what, name)
+	}
+	var names []string
+	for _, folder := range there[:min(most, len(there))] {
+		names = append(names, strconv.Quote(folder))
+	}
+	if len(there) > most {
+		names = append(names, "…")
+	}
+	return fmt.Errorf("%s has no folder %q; modules are in %s", what, name, strings.Join(names, ", "))
 }
 
 // caller is a folder of calls.
@@ -377,7 +406,7 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 				return nil, fmt.Errorf("%q of it is a link or a submodule, which is not fetched. Name the repository that the submodule is of, or the folder that the link leads to", name)
 			}
 		}
-		return nil, fmt.Errorf("it has no folder %q", source.Inner)
+		return nil, got.noFolder(source.Inner)
 	}
 	sums, hash := lock.Sums(got.files.Content)
 	m := &lock.Module{Address: address, Source: call.Source, Version: got.version, Commit: got.commit, Hash: hash}
