@@ -41,11 +41,18 @@ func (m *module) buildJobs() (jobs []job.Job, names []string) {
 	case len(asked) == 0 && !slices.Contains(labels, m.options.Job):
 		m.unknownJob(slices.Concat(labels, names))
 	}
+	var owned []diag.Owned
+	ends := []int{len(m.diags)}
 	for _, site := range m.askedSites() {
 		for _, e := range asked {
 			jobs = append(jobs, m.buildJob(e, site)...)
+			owned, ends = append(owned, diag.Owned{Owner: e.node.block.Labels[0], File: e.node.block.DefRange().Filename}), append(ends, len(m.diags))
 		}
 	}
+	for i := range owned {
+		owned[i].List = m.diags[ends[i]:ends[i+1]]
+	}
+	diag.Attribute("job", owned)
 	if m.options.Backend != "" && len(asked) > 0 && len(jobs) == 0 && !m.diags.HasErrors() {
 		m.noBackend()
 	}

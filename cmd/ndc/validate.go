@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,7 @@ func check(jobs []job.Job) diag.List { return slices.Concat(refusals(jobs)...) }
 
 // refusals is check for each of the jobs.
 func refusals(jobs []job.Job) []diag.List {
-	all := make([]diag.List, len(jobs))
+	all, owned := make([]diag.List, len(jobs)), make([]diag.Owned, len(jobs))
 	for i := range jobs {
 		var least diag.List
 		for k, j := range compiler.Settled(&jobs[i]) {
@@ -36,7 +37,9 @@ func refusals(jobs []job.Job) []diag.List {
 		if !leftOut(&jobs[i], least) {
 			all[i] = least
 		}
+		owned[i] = diag.Owned{Owner: cmp.Or(jobs[i].Block, jobs[i].Name), File: jobs[i].Sources.Range("").Filename, List: all[i]}
 	}
+	diag.Attribute("job", owned)
 	return all
 }
 
