@@ -410,6 +410,32 @@ func TestActionModules(t *testing.T) {
 	}
 }
 
+// TestActionSubmodules: modules that are a submodule are those of the base for the base's
+// jobs, and need no outputs that were committed.
+func TestActionSubmodules(t *testing.T) {
+	c := newChange(t)
+	example, err := os.ReadFile("../../examples/tiny/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(t, "../team/m.hcl", "output \"rate\" {\n  value = 1e-3\n}\n")
+	c.sh(t, nil, "cd ../team && git init -q -b main . && git add -A && git commit -q -m one")
+	c.write(t, "jobs/job.hcl", strings.Replace(string(example), "learning_rate     = 1e-3", "learning_rate     = module.team.rate", 1)+
+		"\nmodule \"team\" {\n  source = \"../shared\"\n}\n")
+	c.sh(t, nil, "git -c protocol.file.allow=always submodule --quiet add ../team shared && git add -A && git commit -q -m jobs && git push -q origin main && git checkout -q -b change")
+	c.write(t, "../team/m.hcl", "output \"rate\" {\n  value = 2e-3\n}\n")
+	c.sh(t, nil, "(cd ../team && git commit -q -a -m two) && git -C shared pull -q && git commit -q -a -m two")
+	// As a runner has it: no more than one commit of either.
+	c.sh(t, nil, "git push -q origin change && rm -rf * .git* && git clone -q --depth=1 -b change file://$PWD/../remote.git . && git remote set-url origin ../remote.git && git -c protocol.file.allow=always submodule --quiet update --init --depth=1")
+	c.context["inputs.jobs"], c.context["inputs.check"], c.context["inputs.fail-on"] = "jobs", "false", "convergence"
+	if failed := strings.Join(c.steps(t), " "); failed != "Check Decide" || strings.Contains(c.said["Compare"], "::warning::") {
+		t.Errorf("the rate is another: %q fail, and it is told as %q", failed, c.said["Compare"])
+	}
+	if got := c.read("ndc.md"); !strings.Contains(got, "| `0.001` | `0.002` |") {
+		t.Error(got)
+	}
+}
+
 // TestActionRaised: a change that mends jobs for another version of ndc, which cannot
 // plan what the base has, is compared by the outputs that were committed; without
 // such, and where the change itself is at fault, it says what is wrong.
