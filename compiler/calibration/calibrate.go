@@ -369,7 +369,9 @@ func duration(seconds []float64) *Duration {
 		return nil
 	}
 	slices.Sort(seconds)
-	return &Duration{units.Rounded(units.Seconds(seconds[len(seconds)/2])), units.Rounded(units.Seconds(seconds[len(seconds)-1])), len(seconds)}
+	n := len(seconds)
+	median := (seconds[(n-1)/2] + seconds[n/2]) / 2
+	return &Duration{units.Rounded(units.Seconds(median)), units.Rounded(units.Seconds(seconds[n-1])), n}
 }
 
 // links are the largest messages of the tables, those with wrong results left

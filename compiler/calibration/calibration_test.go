@@ -441,6 +441,10 @@ func TestClock(t *testing.T) {
 	if c := chain([]Input{{Plan: p, Log: l}}); c == nil || c.GPUHours != 8 || c.Launches != 2 {
 		t.Errorf("%+v", c)
 	}
+	l.Phases = []logs.Phase{{Kind: logs.Start, Seconds: 600}, {Launch: 1, Kind: logs.Start, Seconds: 40}, {Kind: logs.Save, Seconds: 3}}
+	if c := chain([]Input{{Plan: p, Log: l}}); *c.Start != (Duration{320, 600, 2}) || *c.Save != (Duration{3, 3, 1}) {
+		t.Errorf("%+v, %+v", c.Start, c.Save)
+	}
 	// One launch failed while it trained, the other before.
 	l.Steps, l.Failures = []logs.Step{{Launch: 0}}, []logs.Failure{{Launch: 0, Kind: "node"}, {Launch: 1, Kind: "out_of_memory"}}
 	if c := chain([]Input{{Plan: p, Log: l}}); c.GPUHoursBetweenFailures != 8 || c.Failures["out_of_memory"] != 1 {
