@@ -888,6 +888,23 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// TestManyStages: ranks that tell of their parameters cost the same each, however many stages
+// the log says that there are.
+func TestManyStages(t *testing.T) {
+	const stages = 100_000
+	var p Parser
+	p.Line(fmt.Sprintf("using world size: 8, data-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: %d", stages))
+	began := time.Now()
+	for range 2 {
+		for i := range stages {
+			p.Line(fmt.Sprintf(" > number of parameters on (tensor, pipeline) model parallel rank (0, %d): 1000", i))
+		}
+	}
+	if took := time.Since(began); took > 20*time.Second || p.model.Parameters != 1000*stages {
+		t.Errorf("%v, %g parameters", took, p.model.Parameters)
+	}
+}
+
 // TestForks: a step of BigScience's fork is in seconds, and memory of Megatron-Bridge in
 // gigabytes.
 func TestForks(t *testing.T) {

@@ -88,29 +88,39 @@ func (p *Parser) bounded(n, least, most float64) {
 	}
 }
 
+// shares are what the stages of one place of the tensor group have of a model's parameters.
+type shares struct {
+	of  map[int]float64 // by stage
+	sum float64
+}
+
 // part keeps the parameters of a rank of Megatron-LM: those of all stages of one
 // place of the tensor group are the model's over the size of that group, but for what
 // stages copy, and experts of other ranks.
 func (p *Parser) part(tensor, stage int, parameters float64) {
 	if p.parts == nil {
-		p.parts = map[[2]int]float64{}
+		p.parts, p.ranks = map[int]*shares{}, 0
 	}
-	if len(p.parts) < most {
-		p.parts[[2]int{tensor, stage}] = parameters
+	at := p.parts[tensor]
+	if at == nil {
+		at = &shares{of: map[int]float64{}}
 	}
-	ranks, stages := p.degrees.Tensor, p.degrees.Pipeline
-	if ranks == 0 || stages == 0 {
-		return
-	}
-	sum := 0.0
-	for s := range stages {
-		n, ok := p.parts[[2]int{tensor, s}]
-		if !ok {
+	before, known := at.of[stage]
+	if !known {
+		if p.ranks == most {
 			return
 		}
-		sum += n
+		p.ranks++
 	}
-	if sum *= float64(ranks); sum == 0 { // of parameters that are partitioned
+	at.of[stage] = parameters
+	at.sum += parameters - before
+	p.parts[tensor] = at
+	ranks, stages := p.degrees.Tensor, p.degrees.Pipeline
+	if ranks == 0 || len(at.of) != stages {
+		return
+	}
+	sum := at.sum * float64(ranks)
+	if sum <= 0 { // of parameters that are partitioned
 		return
 	}
 	lower, upper := max(0, sum*(1-computed)-padding*float64(ranks)), math.MaxFloat64

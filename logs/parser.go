@@ -20,14 +20,15 @@ type Parser struct {
 	said  time.Time // the one that this line begins with; zero: none
 	odd   time.Time // one far from the others of its launch, which the next one may confirm; zero: none
 
-	speaker string             // what launchers put before this line: who says it
-	spoken  map[string]int     // the newest step of the launch that each speaker said
-	head    Batch              // what the lines of a launch say before its steps
-	degrees Degrees            // the same
-	model   Model              // the same
-	parts   map[[2]int]float64 // parameters of each place of the tensor group and stage
-	dense   bool               // the launch says that its model has no experts
-	chained bool               // another submission follows this one
+	speaker string          // what launchers put before this line: who says it
+	spoken  map[string]int  // the newest step of the launch that each speaker said
+	head    Batch           // what the lines of a launch say before its steps
+	degrees Degrees         // the same
+	model   Model           // the same
+	parts   map[int]*shares // of the model, by the place of the tensor group
+	ranks   int             // of all parts
+	dense   bool            // the launch says that its model has no experts
+	chained bool            // another submission follows this one
 
 	survived int // reports since the last failure, in its launch
 	skipped  int // steps without a report that the optimizer did not take
