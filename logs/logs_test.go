@@ -905,6 +905,24 @@ func TestManyStages(t *testing.T) {
 	}
 }
 
+// TestManyGroups: rows of a table cost the same each, however many groups of ranks it has.
+func TestManyGroups(t *testing.T) {
+	const groups = 60_000
+	var p Parser
+	p.Line("# nThread 1 nGpus 1 minBytes 8")
+	began := time.Now()
+	for i := range 2 * groups {
+		p.Line(fmt.Sprintf("#  Rank %2d Group %2d Pid 7 on h%d device  0", i, i/2, i/2))
+	}
+	for i := range groups {
+		p.Line("  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39      0")
+		p.Line(fmt.Sprintf("#  Rank %2d Group %2d Pid 7 on h%d device  0", i, i/2, i/2))
+	}
+	if took, tables := time.Since(began), p.Log().Tables; took > 20*time.Second || len(tables) != 1 || tables[0].Ranks != 2 || len(tables[0].Rows) != groups {
+		t.Errorf("%v, %d tables", took, len(tables))
+	}
+}
+
 // TestForks: a step of BigScience's fork is in seconds, and memory of Megatron-Bridge in
 // gigabytes.
 func TestForks(t *testing.T) {

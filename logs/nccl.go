@@ -45,8 +45,12 @@ type tableReader struct {
 	ranks      int
 	hosts      map[string]bool
 	groups     map[string]*tableGroup
-	lines      int // of ranks
+	sizes      map[groupSize]int // of how many groups
+	lines      int               // of ranks
 }
+
+// groupSize is how many ranks share a collective, over how many nodes.
+type groupSize struct{ ranks, nodes int }
 
 // tableGroup are ranks that share a collective.
 type tableGroup struct {
@@ -67,22 +71,27 @@ func (r *tableReader) rank(number int, group, host string) {
 		g = &tableGroup{map[int]bool{}, map[string]bool{}}
 		r.groups[strings.Clone(group)] = g
 	}
+	if r.sizes[g.size()]--; r.sizes[g.size()] <= 0 {
+		delete(r.sizes, g.size())
+	}
 	g.ranks[number], g.hosts[host] = true, true
+	r.sizes[g.size()]++
 }
 
-// shared are how many ranks share a collective, over how many nodes; false where groups are
-// unlike: what is printed is a mean over them.
-func (r *tableReader) shared() (ranks, nodes int, ok bool) {
+func (g *tableGroup) size() groupSize { return groupSize{len(g.ranks), len(g.hosts)} }
+
+// shared is the size of what shares a collective; none where groups are unlike: what is
+// printed is a mean over them.
+func (r *tableReader) shared() groupSize {
 	if len(r.groups) == 1 { // the lines of some ranks may be missing
-		return r.ranks, len(r.hosts), true
+		return groupSize{r.ranks, len(r.hosts)}
 	}
-	for _, g := range r.groups {
-		if ranks != 0 && (len(g.ranks) != ranks || len(g.hosts) != nodes) {
-			return 0, 0, false
+	if len(r.sizes) == 1 {
+		for size := range r.sizes {
+			return size
 		}
-		ranks, nodes = len(g.ranks), len(g.hosts)
 	}
-	return ranks, nodes, ranks > 0
+	return groupSize{}
 }
 
 func table(p *Parser, text string) bool {
@@ -95,7 +104,7 @@ func table(p *Parser, text string) bool {
 		if p.table != nil {
 			named = p.table.next
 		}
-		p.table, p.trial = &tableReader{collective: named, hosts: map[string]bool{}, groups: map[string]*tableGroup{}}, false
+		p.table, p.trial = &tableReader{collective: named, hosts: map[string]bool{}, groups: map[string]*tableGroup{}, sizes: map[groupSize]int{}}, false
 	}
 	r := p.table
 	if m := tableRank.FindStringSubmatch(text); m != nil {
@@ -120,8 +129,8 @@ func table(p *Parser, text string) bool {
 	if m == nil {
 		return false
 	}
-	ranks, nodes, ok := r.shared()
-	if !ok || ranks < 2 || ranks < nodes {
+	of := r.shared()
+	if of.ranks < 2 || of.ranks < of.nodes {
 		return false
 	}
 	row := TableRow{Bytes: number(m[1]), Seconds: number(m[6]) / 1e6, BusBandwidth: number(m[8]) * 1e9, Wrong: wrong(m[9])}
@@ -129,12 +138,12 @@ func table(p *Parser, text string) bool {
 		return true
 	}
 	if !p.trial {
-		p.log.Tables = append(p.log.Tables, Table{Collective: r.collective, Ranks: ranks, Nodes: nodes})
+		p.log.Tables = append(p.log.Tables, Table{Collective: r.collective, Ranks: of.ranks, Nodes: of.nodes})
 		p.trial = true
 	}
 	t := &p.log.Tables[len(p.log.Tables)-1]
 	if t.Collective == "" {
-		t.Collective = collectiveOf(m[4], number(m[7])*1e9, row.BusBandwidth, ranks)
+		t.Collective = collectiveOf(m[4], number(m[7])*1e9, row.BusBandwidth, of.ranks)
 	}
 	t.Rows = append(t.Rows, row)
 	return true
