@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -649,6 +650,24 @@ func TestBudget(t *testing.T) {
 	_, diags := Load(files("d/job.hcl", "variable \"v\" {\n}\n", "d/a.auto.ndcvars", "v = [for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]\n"), "d", Options{})
 	if len(diags) != 1 || diags[0].ID != FileTooLarge {
 		t.Errorf("variables: %.500v", diags)
+	}
+}
+
+// TestLongTexts: a text of more parts than the parser can take is told before it is parsed,
+// and one of a thousand lines is none.
+func TestLongTexts(t *testing.T) {
+	heredoc := func(lines int) string { return "<<E\n" + strings.Repeat("x\n", lines) + "E\n" }
+	for text, long := range map[string]bool{
+		heredoc(1000): false, heredoc(400_000): true, strings.TrimSuffix(heredoc(400_000), "E\n"): true,
+		`"` + strings.Repeat("$ ", 200_000) + `"`: true, "<<E\n" + strings.Repeat("x\n${\"y\"}\n", 60_000) + "E\n": true,
+		"[" + strings.Repeat(`"a", `, 100_000) + "]": false,
+	} {
+		src := "locals {\n  a = " + text + "\n}\n"
+		began := time.Now()
+		_, diags := Format([]byte(src), "job.hcl")
+		if tooLong := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == FileTooLarge }); tooLong != long || time.Since(began) > 20*time.Second {
+			t.Errorf("%.20s: %v, %.200v", text, time.Since(began), diags)
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	maxLockSize  = 64 << 20 // of what ndc writes itself, with an entry for each plan of a folder
 	maxNesting   = 100
 	maxOperators = 20000
+	maxMelding   = 1 << 29  // bytes that stand before the parts of texts in theirs, together
 	maxFolder    = 16 << 20 // bytes of all files together
 	maxBlocks    = 4096     // in one block, and jobs
 	maxChain     = 1000     // definitions behind one another
@@ -345,15 +346,28 @@ func byteRange(src []byte, name string, i int) diag.Range {
 	return diag.Range{Filename: name, Start: start, End: end}
 }
 
-// checkNesting reports brackets within brackets, operators and numbers beyond
-// what the recursive parser and evaluator can take.
+// checkNesting reports brackets within brackets, operators, texts of many parts and numbers
+// beyond what the recursive parser and evaluator can take. Parts are the lines of a
+// here-document, and what $ and % without a bracket cut a text into: the parser copies what
+// stands before one for each.
 func checkNesting(src []byte, name string, diags *diag.List) {
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	depth, operators := 0, 0
+	depth, operators, melding := 0, 0, 0
+	var texts []int // where those that are open begin
 	for _, t := range tokens {
 		depth += nesting[t.Type]
 		if deepening[t.Type] {
 			operators++
+		}
+		switch n := len(texts); t.Type {
+		case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			texts = append(texts, t.Range.Start.Byte)
+		case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			texts = texts[:max(0, n-1)]
+		case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
+			if n > 0 {
+				melding += t.Range.Start.Byte - texts[n-1]
+			}
 		}
 		switch {
 		case t.Type == hclsyntax.TokenNumberLit && budget.BeyondNumbers(string(t.Bytes)):
@@ -366,6 +380,9 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 		case operators > maxOperators:
 			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge],
 				fmt.Sprintf("%s has more than %d operators up to here, and no job needs that many.", name, maxOperators))
+			return
+		case melding > maxMelding:
+			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge], "This text, or several, has more lines up to here than any job needs. Keep it in a file on the cluster, and name that.")
 			return
 		}
 	}
