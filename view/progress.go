@@ -132,8 +132,8 @@ func ProgressMetrics(w *calibration.Progress) string {
 		gauge("step_seconds", "Mean time of the steady steps.", float64(w.Time.Measured))
 		gauge("tokens_per_second_per_gpu", "Tokens per second of one GPU in steady steps.", w.Time.TokensPerSecondPerGPU)
 		gauge("mfu", "Model FLOPs utilisation in steady steps.", float64(w.Time.MFU))
+		gauge("seconds_left", "Training that is left at this pace.", float64(w.Left))
 	}
-	gauge("seconds_left", "Training that is left at this pace.", float64(w.Left))
 	if w.Memory.Kind != "" && w.Memory.Why == "" {
 		gauge("memory_bytes", "Peak memory that the log reports.", float64(w.Memory.Measured))
 		gauge("memory_bytes_predicted", "The same as predicted.", float64(w.Memory.Predicted))
