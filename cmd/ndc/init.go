@@ -42,7 +42,7 @@ the only command that uses the network.`,
 			if !slices.Contains(lockfiles, lockfile) {
 				return usageError(fmt.Sprintf("--lockfile is %q, and it is update or readonly.", lockfile))
 			}
-			i := &initializer{version: version, upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}, tags: map[string][]string{}, result: initialized{Modules: []initializedModule{}}}
+			i := &initializer{version: version, upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}, asked: map[string]answer{}, tags: map[string][]string{}, result: initialized{Modules: []initializedModule{}}}
 			diags := i.run(filepath.ToSlash(args[0]))
 			t.diagnostics(diags, i.files)
 			if diags.HasErrors() {
@@ -69,6 +69,7 @@ type initializer struct {
 	lock    *lock.File
 	modules []lock.Module       // that are called
 	fetched map[string]*fetched // by source and version, or commit
+	asked   map[string]answer   // by repository
 	tags    map[string][]string // of the repositories that were asked, by the modules' addresses
 	files   map[string][]byte   // for snippets
 	planted []planted           // in the place of what was there
@@ -120,6 +121,24 @@ type fetched struct {
 	files           *fetch.Files
 	commit, version string
 	repository      *fetch.Repository // nil: an archive
+	err             error             // why it gave nothing
+}
+
+// answer is what a server said of a repository, or why it said nothing.
+type answer struct {
+	repository *fetch.Repository
+	err        error
+}
+
+// ask asks for a repository once: several modules are of one, and a server may take minutes
+// to say nothing.
+func (i *initializer) ask(repository string) (*fetch.Repository, error) {
+	a, known := i.asked[repository]
+	if !known {
+		a.repository, a.err = fetch.Open(signals.context(), repository)
+		i.asked[repository] = a
+	}
+	return a.repository, a.err
 }
 
 // noFolder tells of a folder that what was fetched does not have which there are: those of
@@ -458,61 +477,59 @@ func (i *initializer) get(call *lang.Call, c *caller, source lock.Source, known 
 		key = source.Git + " " + known.Commit
 	}
 	if f := i.fetched[key]; f != nil {
-		if known == nil {
-			return f, nil
+		if known == nil || f.err != nil {
+			return f, f.err
 		}
 		own := *f
 		own.version = known.Version // another module may have the same commit by another name
 		return &own, nil
 	}
-	f, err := getRepository(signals.context(), source, call.Version, known)
+	r, err := i.ask(source.Git)
+	f := &fetched{repository: r}
+	if err == nil {
+		err = f.take(signals.context(), source, call.Version, known)
+	}
 	if errors.Is(err, context.Canceled) {
 		signals.wait()
 	}
-	if err == nil {
-		i.fetched[key] = f
-	}
+	f.err, i.fetched[key] = err, f
 	return f, err
 }
 
 // versionError is of the version that a module block asks for, not of its source.
 type versionError struct{ error }
 
-func getRepository(ctx context.Context, source lock.Source, constraint string, known *lock.Module) (*fetched, error) {
-	r, err := fetch.Open(ctx, source.Git)
-	if err != nil {
-		return nil, err
-	}
-	f := &fetched{repository: r}
-	ref, twins := source.Ref, []string(nil)
+// take reads the commit that the lock has, or that a source and a constraint ask for now.
+func (f *fetched) take(ctx context.Context, source lock.Source, constraint string, known *lock.Module) (err error) {
+	r, ref, twins := f.repository, source.Ref, []string(nil)
 	switch {
 	case known != nil:
 		f.commit, f.version = known.Commit, known.Version
 	case constraint != "":
 		if ref, f.version, err = lock.Highest(r.Tags(), constraint); err != nil {
-			return nil, versionError{err}
+			return versionError{err}
 		}
 		twins = lock.Twins(r.Tags(), ref)
 	}
 	if f.commit == "" {
 		if f.commit, err = r.Resolve(ref); err != nil {
-			return nil, err
+			return err
 		}
 		for _, twin := range twins {
 			if other, _ := r.Resolve(twin); other != f.commit {
-				return nil, versionError{fmt.Errorf("its tags %q and %q are one version and two commits. Whoever keeps it can remove one of them; ?ref= in place of a version names either", ref, twin)}
+				return versionError{fmt.Errorf("its tags %q and %q are one version and two commits. Whoever keeps it can remove one of them; ?ref= in place of a version names either", ref, twin)}
 			}
 		}
 	}
 	dir, remove, err := signals.temporary("ndc-init-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer remove()
 	if f.files, err = r.Files(ctx, f.commit, dir); errors.Is(err, fetch.ErrUnreachable) && known != nil && source.Ref != known.Commit {
 		err = fmt.Errorf("%w. Whoever keeps it can give that commit a tag; ndc init --upgrade takes what is there now instead", err)
 	}
-	return f, err
+	return err
 }
 
 // readArchive reads an archive, which is no larger than what it may unpack to.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,7 @@ func TestInitExcluded(t *testing.T) {
 		}
 	}
 	run := func(upgrade bool) diag.List {
-		i := &initializer{version: "1.2.0", upgrade: upgrade, fetched: map[string]*fetched{}, tags: map[string][]string{}}
+		i := &initializer{version: "1.2.0", upgrade: upgrade, fetched: map[string]*fetched{}, asked: map[string]answer{}, tags: map[string][]string{}}
 		return i.run(filepath.ToSlash(filepath.Join(dir, "jobs")))
 	}
 	jobs := "module \"m\" {\n  source  = \"git::file://" + filepath.ToSlash(dir) + "/team//outer\"\n  version = \">= 1\"\n}\n"
@@ -98,7 +99,7 @@ func TestInitWaits(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := func() diag.List {
-		i := &initializer{version: "1.2.0", fetched: map[string]*fetched{}, tags: map[string][]string{}}
+		i := &initializer{version: "1.2.0", fetched: map[string]*fetched{}, asked: map[string]answer{}, tags: map[string][]string{}}
 		return i.run(filepath.ToSlash(jobs))
 	}
 	if diags := run(); len(diags) > 0 {
@@ -122,5 +123,47 @@ func TestInitWaits(t *testing.T) {
 	})
 	if group.Wait(); len(diags) > 0 {
 		t.Error(diags)
+	}
+}
+
+// TestInitAsksOnce: a repository is asked once what it has, however many modules are of it,
+// also where it does not answer, which may take minutes.
+func TestInitAsksOnce(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("there is no git here, by which repositories are made and served")
+	}
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("team/a/a.hcl", "output \"a\" {\n  value = 1\n}\n", 0o666)
+	cmd := exec.Command("bash", "-ec", "git init -q -b main; git add -A; git -c user.name=a -c user.email=a commit -q -m x; git tag v1.0.0; git tag v1.1.0")
+	cmd.Dir = filepath.Join(dir, "team")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	write("bin/git-upload-pack", "#!/bin/sh\necho >>'"+dir+"/asked'\nexec '"+git+"' upload-pack \"$@\"\n", 0o777)
+	t.Setenv("PATH", filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for repository, want := range map[string]int{"team": 1 + 2, "nowhere": 1} { // two commands for as many versions
+		_ = os.Remove(filepath.Join(dir, "asked"))
+		jobs := ""
+		for i, version := range []string{"~> 1.0", "1.0.0", "~> 1.0"} {
+			jobs += fmt.Sprintf("module \"m%d\" {\n  source  = \"git::file://%s/%s//a\"\n  version = %q\n}\n", i, filepath.ToSlash(dir), repository, version)
+		}
+		write(repository+"-jobs/job.hcl", jobs, 0o666)
+		i := &initializer{version: "1.2.0", fetched: map[string]*fetched{}, asked: map[string]answer{}, tags: map[string][]string{}}
+		diags := i.run(filepath.ToSlash(filepath.Join(dir, repository+"-jobs")))
+		if wrong := len(diags); repository == "team" && wrong != 0 || repository == "nowhere" && wrong != 3 {
+			t.Errorf("%s: %v", repository, diags)
+		}
+		asked, _ := os.ReadFile(filepath.Join(dir, "asked"))
+		if got := len(asked); got != want {
+			t.Errorf("%s was asked %d times, not %d", repository, got, want)
+		}
 	}
 }
