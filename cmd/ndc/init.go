@@ -311,6 +311,11 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		i.fail(IDFetch, call.At, cannotFetch, "Module %q comes from elsewhere and asks for %s on this machine. Only files of your own may do that.", c.address, source.Git)
 		return "", "", false
 	}
+	same := slices.IndexFunc(i.modules, func(m lock.Module) bool { return m.Address != address && strings.EqualFold(m.Address, address) })
+	if same >= 0 {
+		i.fail(lang.DuplicateBlock, call.At, "Duplicate definition", "Modules %q and %q would lie in one folder on file systems that do not tell upper and lower case apart. Change the name of one.", i.modules[same].Address, address)
+		return "", "", false
+	}
 	root = path.Join(i.from, lock.Folder, address)
 	known := i.lock.Module(address)
 	if known != nil && (i.upgrade || !known.Satisfies(call.Source, call.Version)) {
