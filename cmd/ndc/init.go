@@ -323,7 +323,7 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 	}
 	if known != nil {
 		var err error
-		switch i.alone(func() { err = lock.Verify(disk{}, root, known.Hash) }); {
+		switch i.alone(func() { err = verified(root, known.Hash) }); {
 		case err == nil:
 			i.modules = append(i.modules, *known)
 			i.tell("kept", known)
@@ -348,6 +348,18 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 	}
 	i.modules = append(i.modules, *m)
 	return path.Join(root, source.Inner), root, true
+}
+
+// verified holds files that are here to a hash. The list beside them, which tells what was
+// edited, is written anew where a merge left its marks in it; without it nothing is wrong.
+func verified(root, hash string) error {
+	err := lock.Verify(disk{}, root, hash)
+	if err == nil {
+		if text := lock.Relisted(disk{}, root, hash); text != "" {
+			_ = replaceFile(filepath.FromSlash(lock.SumsPath(root)), []byte(text))
+		}
+	}
+	return err
 }
 
 // mayBeNewest reports whether a module that is to be upgraded may turn out to be

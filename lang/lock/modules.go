@@ -170,6 +170,28 @@ func readSums(fsys fs.FS, root string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largestSums))
 }
 
+// Relisted is the list of a module's hashes, made anew of its files, which Verify has nothing
+// against, where the one that lies beside them is another, as after a merge; "" where it is not.
+func Relisted(fsys fs.FS, root, hash string) string {
+	if text, err := readSums(fsys, root); err == nil && hashOf(string(text)) == hash {
+		return ""
+	}
+	files, err := list(fsys, root)
+	if err != nil {
+		return ""
+	}
+	slices.Sort(files)
+	var b strings.Builder
+	for _, name := range files {
+		sum, err := sumOf(fsys, path.Join(root, name))
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(&b, "%s  %s\n", sum, name)
+	}
+	return b.String()
+}
+
 // list lists the files in a folder, in which nothing but files and folders lies.
 func list(fsys fs.FS, root string) ([]string, error) {
 	if _, err := fs.Stat(fsys, root); err != nil {
