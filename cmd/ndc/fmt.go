@@ -31,9 +31,7 @@ fails when a file is not formatted; --diff shows what would change.`,
 				args = []string{"."}
 			}
 			for _, a := range args {
-				if err := f.argument(a, c.InOrStdin()); err != nil {
-					return err
-				}
+				f.failed(f.argument(a, c.InOrStdin()))
 			}
 			f.diagnostics(f.diags, f.files)
 			if f.diags.HasErrors() {
@@ -81,11 +79,17 @@ func (f *formatter) folder(name string) error {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || ext != ".hcl" && ext != ".ndcvars" {
 			continue
 		}
-		if err := f.file(filepath.Join(name, e.Name())); err != nil {
-			return err
-		}
+		f.failed(f.file(filepath.Join(name, e.Name())))
 	}
 	return nil
+}
+
+// failed keeps what went wrong with a file, if anything did. The others are formatted all
+// the same.
+func (f *formatter) failed(err error) {
+	if err != nil {
+		f.diags = append(f.diags, failureOf(err))
+	}
 }
 
 // stdinName is what diagnostics call standard input, which - stands for on the command line.

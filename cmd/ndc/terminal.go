@@ -44,13 +44,15 @@ func newTerminal(out, err io.Writer, asJSON bool) *terminal {
 }
 
 // failure reports an error that has no place in a file.
-func (t *terminal) failure(err error) {
+func (t *terminal) failure(err error) { t.diagnostics(diag.List{failureOf(err)}, nil) }
+
+func failureOf(err error) diag.Diagnostic {
 	d := diag.Diagnostic{ID: IDCommand, Summary: "Command failed", Detail: err.Error()}
 	var usage usageError
 	if errors.As(err, &usage) {
 		d.ID, d.Summary = IDUsage, "Wrong usage"
 	}
-	t.diagnostics(diag.List{d}, nil)
+	return d
 }
 
 // recover reports a panic: what failed, and where for whoever mends it.
