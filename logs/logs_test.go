@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -370,6 +371,14 @@ func TestWithoutMany(t *testing.T) {
 	_, refused := l.Without(func(*Launch) string { return "another" })
 	if took := time.Since(begun); took > 10*time.Second || len(refused) != 1 || refused[0].Reports != most {
 		t.Errorf("%v, %+v", took, refused)
+	}
+	for i := range l.Launches {
+		l.Launches[i].Job = strconv.Itoa(i)
+	}
+	begun = time.Now()
+	_, refused = l.Without(func(x *Launch) string { return "job " + x.Job })
+	if took := time.Since(begun); took > 10*time.Second || len(refused) != most {
+		t.Errorf("%v, %d reasons", took, len(refused))
 	}
 }
 

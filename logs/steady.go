@@ -20,6 +20,8 @@ type Steady struct {
 	Spread  float64 // standard deviation of the reports, as a share of the mean
 	Refused []Refusal
 	Drift   float64 // the last third's time over the first's, less one; 0 of fewer than twelve reports
+
+	at map[string]int // places of reasons in Refused
 }
 
 // Refusal is a reason for which reports were left out.
@@ -125,12 +127,14 @@ func (l *Log) disturbed(i, began int, saves map[place]bool, c Conditions) string
 const saving = "a checkpoint was saved meanwhile"
 
 func (y *Steady) refuse(reason string, iteration int) {
-	for i := range y.Refused {
-		if y.Refused[i].Reason == reason {
-			y.Refused[i].Reports++
-			return
-		}
+	if i, known := y.at[reason]; known {
+		y.Refused[i].Reports++
+		return
 	}
+	if y.at == nil {
+		y.at = map[string]int{}
+	}
+	y.at[reason] = len(y.Refused)
 	y.Refused = append(y.Refused, Refusal{reason, 1, iteration})
 }
 
