@@ -444,6 +444,8 @@ func TestActionRaised(t *testing.T) {
 	c.context["inputs.jobs"], c.context["inputs.fail-on"] = "jobs", "convergence"
 	const later = `sed -i 's/seed /sed /' jobs/job.hcl && git commit -q -a -m later`
 	c.sh(t, nil, `git checkout -q main && `+later+` && git push -q origin main && git checkout -q -B change && sed -i 's/sed /seed /; s/1e-3/2e-3/' jobs/job.hcl && ndc build jobs >/dev/null && git add -A && git commit -q -m raised`)
+	// A submodule that nobody can check out is none of its business.
+	c.sh(t, nil, "mkdir nothing && git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,nothing && git commit -q -m nothing")
 	if failed := strings.Join(c.steps(t), " "); failed != "Decide" || !strings.Contains(c.said["Compare"], "::warning::This ndc cannot plan the jobs of main,") {
 		t.Errorf("the base cannot be planned and the rate is another: %q fail, and it is told as %q", failed, c.said["Compare"])
 	}
