@@ -169,7 +169,7 @@ func TestCollectedChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := parse(string(text))
-	for _, before := range []string{"[pod/a/b] ", "Nov 22 23:14:22 node-0 job[1]: ", "node-0: "} {
+	for _, before := range []string{"[pod/a/b] ", "Nov 22 23:14:22 node-0 job[1]: ", "node-0: ", "train\t", " 10%|#  | 1/10\r", "\r 10%|#  | 1/10 [00:01<00:09,  1.00s/it]"} {
 		got := parse(prefixed(before, string(text)))
 		for i := range want.Launches {
 			a, b := &got.Launches[i], &want.Launches[i]

@@ -43,7 +43,9 @@ func speed(p *Parser, text string) bool {
 
 func script(p *Parser, text string) bool {
 	at := strings.Index(text, "ndc: ")
-	if at < 0 || at > 0 && text[at-1] != ' ' { // what collects logs may put anything before a line
+	// What collects logs may put anything before a line, and a progress bar, which a rank that
+	// dies leaves without an end, stands before what comes next.
+	if at < 0 || at > 0 && text[at-1] > ' ' && text[at-1] != ']' {
 		return false
 	}
 	if text = text[at:]; speed(p, text) {
