@@ -1035,6 +1035,9 @@ func TestAsPrinted(t *testing.T) {
 		// So does Filebeat, and what Google Cloud collects; Ray names its actors.
 		`{"@timestamp":"2026-11-30T10:00:00.100Z","log":{"offset":1,"file":{"path":"/logs/a.log"}},"message":"[Rank 0] (after 1 iterations) memory (MB) | max allocated: 44566.31 | max reserved: 45056.00"}` + "\n" +
 			`{"insertId":"a","textPayload":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |","timestamp":"2026-11-30T10:00:01Z"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		// Fluentd puts a time and a name before the record, kubectl --prefix a pod.
+		"2026-11-30T10:00:00+00:00\tapp.log\t" + `{"log":"[Rank 0] (after 1 iterations) memory (MB) | max allocated: 44566.31 | max reserved: 44032.00"}` + "\n" +
+			`[pod/a/b] {"level":"info","message":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |"}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 43.00 GiB",
 		// Google Cloud keeps the record of a program as its payload, Elasticsearch as the source of a document.
 		`{"insertId":"a","jsonPayload":{"stream":"stdout","log":"[Rank 0] (after 1 iterations) memory (MB) | max allocated: 44566.31 | max reserved: 44032.00\n"}}` + "\n" +
 			`{"_index":"logs","_source":{"@timestamp":"2026-11-30T10:00:01Z","message":" iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |"}}` + "\n": "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 43.00 GiB",

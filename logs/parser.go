@@ -80,9 +80,11 @@ func (r *record) text() string {
 }
 
 // unwrapped is the line that a record of a collector of logs holds, or the record inside one
-// where Google Cloud or Elasticsearch keeps it, and any other line itself.
+// where Google Cloud or Elasticsearch keeps it, behind what another collector put before the
+// record; and any other line itself.
 func unwrapped(text string) string {
-	if !strings.HasPrefix(text, `{"`) {
+	at := strings.Index(text, `{"`)
+	if at < 0 || !strings.HasSuffix(strings.TrimRight(text, " \r\n"), "}") {
 		return text
 	}
 	var r struct {
@@ -90,8 +92,11 @@ func unwrapped(text string) string {
 		JSONPayload record
 		Source      record `json:"_source"`
 	}
-	_ = json.Unmarshal([]byte(text), &r) // what is none of these leaves them empty
-	return cmp.Or(r.text(), r.JSONPayload.text(), r.Source.text(), text)
+	_ = json.Unmarshal([]byte(text[at:]), &r) // what is none of these leaves them empty
+	if line := cmp.Or(r.text(), r.JSONPayload.text(), r.Source.text()); line != "" {
+		return text[:at] + line
+	}
+	return text
 }
 
 // held is a text of a record: journald gives the bytes of one with colours. Filebeat's
