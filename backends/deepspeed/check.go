@@ -101,7 +101,8 @@ func checkLayout(j *job.Job, v version, diags *diag.List) {
 	c.lacks(l.RecomputeModules != nil, recomputed(l.RecomputeModules), "transformers recomputes whole layers, not modules or operations.")
 	c.refuse(!l.PipelineSchedule.Allows(job.NoValue), "constraints.layout.pipeline_schedule",
 		"What ndc emits for DeepSpeed has no pipeline. "+v.alternatives()("pipeline_schedule", l.PipelineSchedule))
-	c.lacks(!l.DataParallelReplicate.Allows(1) && !l.DataParallelShard.Allows(1) && !v.has(mics), "constraints.layout.data_parallel_replicate",
+	sharded := !l.DataParallelShard.Allows(1) || !l.ZeroStage.Allows(0)
+	c.lacks(!l.DataParallelReplicate.Allows(1) && sharded && !v.has(mics), "constraints.layout.data_parallel_replicate",
 		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has.", v), "Or use execution.zero_hpz_partition.")
 	c.lacks(!l.ContextParallel.Allows(1) && !v.has(ulysses), "constraints.layout.context_parallel", fmt.Sprintf("%s.", ulysses))
 	c.lacks(!l.ExpertParallel.Allows(1) && !v.has(autoEP), "constraints.layout.expert_parallel", fmt.Sprintf("%s.", autoEP))

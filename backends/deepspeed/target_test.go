@@ -111,6 +111,10 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Constraints.Layout.DataParallelReplicate = job.IntChoice{Values: []int{2}}
 			j.Constraints.Layout.DataParallelShard = job.IntChoice{Values: []int{2}}
 		}, UnsupportedLayout, "DeepSpeed up to 0.19.6"},
+		{"mics gone, by the stage", func(j *job.Job) {
+			j.Constraints.Layout.DataParallelReplicate = job.IntChoice{Values: []int{2}}
+			j.Constraints.Layout.ZeroStage = job.IntChoice{Values: []int{2, 3}}
+		}, UnsupportedLayout, "DeepSpeed up to 0.19.6"},
 		{"ulysses too old", func(j *job.Job) {
 			j.Backend.Version = "0.18.1"
 			j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{2}}
