@@ -68,8 +68,12 @@ func (c *modelChecker) checkCommon(f *family) {
 		fmt.Sprintf("The %s class of transformers is %s.", class, map[bool]string{true: "a mixture of experts and needs a moe block", false: "dense: use architecture \"mixtral\", \"qwen3_moe\" or \"glm4_moe\" for experts"}[f.leafModules != nil]))
 	c.belongs(m.Attention.MLA != nil, class == "deepseek_v3", "model.mla", "latent attention", "deepseek_v3")
 	biased := class == "gpt2" || class == "gpt_neox" || class == "gpt_oss"
-	c.refuse(m.MLPBias != biased && class != "llama", "model.mlp_bias",
-		fmt.Sprintf("The MLP of the %s class of transformers has biases: %t.", class, biased))
+	c.refuse(biased && !m.MLPBias, "model.mlp_bias", fmt.Sprintf("The MLP of the %s class of transformers has biases, always: set mlp_bias = true.", class))
+	biases := capability.Feature("model.mlp_bias")
+	if !m.Attention.Bias {
+		biases = "model.mlp_bias without attention_bias"
+	}
+	c.lacks(!biased && m.MLPBias && class != "llama", biases, fmt.Sprintf("The MLP of the %s class of transformers has no biases.", class))
 }
 
 // belongs reports a part that one class always has and no other ever: one that
@@ -125,8 +129,10 @@ func (c *modelChecker) checkBiases(f *family) {
 		refuse("model.attention_bias", "on query, key, value and output, always: set attention_bias = true")
 	case f.biases == biasesNever && m.Attention.QKVBias:
 		report("model.qkv_bias", "on none")
-	case f.biases == biasesNever && m.Attention.Bias:
+	case f.biases == biasesNever && m.Attention.Bias && m.MLPBias:
 		report("model.attention_bias", "on none")
+	case f.biases == biasesNever && m.Attention.Bias:
+		report("model.attention_bias without mlp_bias", "on none")
 	case f.biases == biasesQKV && !m.Attention.QKVBias:
 		refuse("model.attention_bias", "on query, key and value, always, and never on the output: set qkv_bias = true and attention_bias = false, or take architecture \"llama\"")
 	case f.biases == biasesQKVOrNone && m.Attention.Bias:

@@ -146,6 +146,18 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"biases of queries of llama", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `(for architectures "qwen2" and "glm4_moe") have it`},
 		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Training.Precision, j.Model.Attention.QKVBias = "bf16", true }, UnsupportedModel, "biases on none"},
 		{"qwen2 without biases", func(j *job.Job) { j.Model.Architecture = "qwen2" }, UnsupportedModel, "qkv_bias = true"},
+		{"mistral with biases of attention alone", func(j *job.Job) {
+			j.Model.Attention.SlidingWindow.Size, j.Model.Attention.Bias = 16, true
+		}, UnsupportedModel, `biases on none. DeepSpeed has it for architectures "llama"`},
+		{"qwen3 with biases in the MLP", func(j *job.Job) {
+			m := &j.Model
+			m.Architecture, m.Attention.QKNorm, m.Attention.Bias, m.MLPBias = "qwen3", true, true, true
+		}, UnsupportedModel, "has no biases. Megatron-LM"},
+		{"gpt_neox without biases in the MLP", func(j *job.Job) {
+			m := &j.Model
+			m.Architecture, m.Attention.Bias, m.Attention.KVHeads = "gpt", true, m.Attention.Heads
+			m.Activation.Kind, m.Norm.Kind = "gelu", "layernorm"
+		}, UnsupportedModel, "biases, always: set mlp_bias = true"},
 		{"qwen2 with an output bias", func(j *job.Job) { j.Model.Architecture, j.Model.Attention.Bias = "qwen2", true }, UnsupportedModel, "never on the output"},
 		{"gemma2's own scale of embeddings", func(j *job.Job) { gemma2(&j.Model); j.Model.EmbeddingScale = 7 }, UnsupportedModel, "embedding_scale = pow("},
 		{"a softmax scale that gemma2 rounds", func(j *job.Job) { gemma2(&j.Model); j.Model.Attention.Scale = 0.11 }, UnsupportedModel, "nearest to pow(83, -0.5)"},

@@ -90,8 +90,10 @@ var commonGaps = []gap{
 // plainGaps hold for every model but gpt_oss.
 var plainGaps = []gap{
 	lack("model.attention_sinks", func(m *job.Model) bool { return m.Attention.Sinks }),
-	lack("model.attention_bias", func(m *job.Model) bool { return m.Attention.Bias }),
-	lack("model.mlp_bias", func(m *job.Model) bool { return m.MLPBias }),
+	lack("model.attention_bias", func(m *job.Model) bool { return m.Attention.Bias && m.MLPBias }),
+	lack("model.attention_bias without mlp_bias", func(m *job.Model) bool { return m.Attention.Bias && !m.MLPBias }),
+	lack("model.mlp_bias", func(m *job.Model) bool { return m.MLPBias && m.Attention.Bias }),
+	lack("model.mlp_bias without attention_bias", func(m *job.Model) bool { return m.MLPBias && !m.Attention.Bias }),
 	lack("model.sliding_window", func(m *job.Model) bool { return m.Attention.SlidingWindow.Size > 0 }),
 	lack("model.activation_clamp", func(m *job.Model) bool { return m.Activation.Clamp != 0 }),
 	lack("model.activation_offset", func(m *job.Model) bool { return m.Activation.Offset != 0 }),
