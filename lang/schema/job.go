@@ -54,7 +54,7 @@ var trainingBlock = Block{
 			Name: "fp8",
 			Doc:  "Recipe of 8-bit and 4-bit training.",
 			Arguments: []Argument{
-				{Name: "recipe", Type: String, Enum: []string{"delayed", "tensorwise", "rowwise", "blockwise"}, DefaultDoc: "`tensorwise` with precision fp8, with torchtitan 0.3.0 `rowwise`; mxfp8 and nvfp4 have their own", Doc: "How scales are chosen."},
+				{Name: "recipe", Type: String, Enum: []string{"delayed", "tensorwise", "rowwise", "blockwise"}, DefaultDoc: "`tensorwise` with precision fp8, which torchtitan 0.3.0 refuses (it has `rowwise`); mxfp8 and nvfp4 have their own", Doc: "How scales are chosen."},
 				{Name: "parameter_gather", Type: Bool, Default: "false", Doc: "Gather parameters in 8 bits."},
 				{Name: "bf16_first_layers", Type: Count, Default: "0", Doc: "Leading layers that stay in bf16."},
 				{Name: "bf16_last_layers", Type: Count, Default: "0", Doc: "Final layers that stay in bf16."},
