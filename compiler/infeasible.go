@@ -219,10 +219,19 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 		if b == nil {
 			apply, b = c.least(ctx, t, c.timed, with)
 		}
-		if b != nil {
-			changed := with(apply)
-			tell(fix(ctx, changed, t, b, c.timed, func(b *search.Candidate) string { return c.describe(changed, b) }))
+		if b == nil {
+			continue
 		}
+		changed := with(apply)
+		describe := func(b *search.Candidate) string { return c.describe(changed, b) }
+		if c.exposed && j.Constraints.Objective == "memory" { // the least of what the limit leaves may be another one
+			text := exposedChange(j, b)
+			changed, describe = with(exposing(b)), func(*search.Candidate) string { return text }
+			if least := fits(ctx, changed, t, false); least != nil {
+				b = least
+			}
+		}
+		tell(fix(ctx, changed, t, b, c.timed, describe))
 	}
 	switch binds(o) {
 	case search.IDExposed:

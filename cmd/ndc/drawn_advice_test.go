@@ -165,6 +165,12 @@ func TestToldAdvice(t *testing.T) {
       micro_batch_size  = 2
       recompute         = "selective"
     }`, "megatron", "core_v0.19.2"),
+		// of layouts that expose no more than the fastest, others than of all need the least memory
+		"memory": fmt.Sprintf(strings.Replace(listJob, "nodes = %d", "nodes = %d\n  host_memory = \"256GiB\"", 1), "aws_p4d", 3, "llama3_8b", 8, "", `max_exposed_communication = "0.5%"
+    objective                 = "memory"
+    layout {
+      zero_stage = 2
+    }`, "torchtitan", "0.2.2"),
 		// of several changes that are tried together the limit on time turns out to be none
 		"time": fmt.Sprintf(strings.Replace(listJob, "nodes = %d", "nodes = %d\n  host_memory = \"16GiB\"", 1), "dgx_h100", 1, "llama3_8b", 16, "", `max_gpu_hours = 25
     max_exposed_communication = "0.5%"
