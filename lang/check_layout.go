@@ -14,6 +14,9 @@ import (
 func (c *checker) constraints() {
 	l := &c.job.Constraints.Layout
 	c.stageLayers(l)
+	if p := l.PipelineParallel; p.Pinned() && pin(p) == 1 && !l.VirtualPipeline.Allows(1) {
+		c.fail(InconsistentLayout, c.at("constraints.layout.virtual_pipeline"), "\"virtual_pipeline\" asks for several chunks per pipeline rank, and pipeline_parallel = 1 leaves no pipeline. Remove one of them.")
+	}
 	c.recompute(l)
 	if m := &c.job.Model; m.Architecture != "" && m.MoE == nil {
 		for name, choice := range map[string]job.IntChoice{"expert_parallel": l.ExpertParallel, "expert_tensor_parallel": l.ExpertTensorParallel} {
