@@ -18,6 +18,7 @@ func (c *checker) constraints() {
 		c.fail(InconsistentLayout, c.at("constraints.layout.virtual_pipeline"), "\"virtual_pipeline\" asks for several chunks per pipeline rank, and pipeline_parallel = 1 leaves no pipeline. Remove one of them.")
 	}
 	c.recompute(l)
+	c.recomputed(l)
 	if m := &c.job.Model; m.Architecture != "" && m.MoE == nil {
 		for name, choice := range map[string]job.IntChoice{"expert_parallel": l.ExpertParallel, "expert_tensor_parallel": l.ExpertTensorParallel} {
 			if !choice.Allows(1) {
@@ -152,5 +153,27 @@ func (c *checker) recompute(l *job.LayoutConstraints) {
 		if d.set && !l.Recompute.Allows(d.mode) {
 			c.fail(InapplicableArgument, c.at("constraints.layout."+d.name), "%q belongs to recompute = %q, which recompute here does not allow. Remove it, or allow %q.", d.name, d.mode, d.mode)
 		}
+	}
+}
+
+// recomputed checks that the model has what is to be recomputed.
+func (c *checker) recomputed(l *job.LayoutConstraints) {
+	m := &c.job.Model
+	if m.Architecture == "" {
+		return
+	}
+	for _, name := range l.RecomputeModules {
+		missing := ""
+		switch {
+		case name == "mla_up_proj" && m.Attention.MLA == nil:
+			missing = "latent attention (no mla block)"
+		case (name == "moe" || name == "moe_act" || name == "shared_experts") && m.MoE == nil:
+			missing = "experts (no moe block)"
+		case name == "shared_experts" && m.MoE.SharedExpertFFNHiddenSize == 0:
+			missing = "shared experts"
+		default:
+			continue
+		}
+		c.fail(InapplicableArgument, c.at("constraints.layout.recompute_modules"), "%q in recompute_modules has no effect: the model has no %s. Remove it.", name, missing)
 	}
 }

@@ -17,9 +17,22 @@ job "a" {
     layout {
       pipeline_parallel = 1
       virtual_pipeline  = [2, 4] # ERROR: inconsistent-layout at [2, 4]: "virtual_pipeline" asks for several chunks per pipeline rank, and pipeline_parallel = 1 leaves no pipeline. Remove one of them.
+      recompute_modules = ["mlp", "moe", "mla_up_proj"] # ERROR: inapplicable-argument at ["mlp", "moe", "mla_up_proj"]: "mla_up_proj" in recompute_modules has no effect: the model has no latent attention (no mla block). Remove it. # ERROR: inapplicable-argument at ["mlp", "moe", "mla_up_proj"]: "moe" in recompute_modules has no effect: the model has no experts (no moe block). Remove it.
     }
   }
   backend "megatron" {
     version = "core_v0.19.2"
+  }
+}
+
+job "b" {
+  base  = job.a
+  model = catalog.model.qwen3_30b_a3b
+
+  constraints {
+    layout {
+      pipeline_parallel = [1, 2]
+      recompute_modules = ["moe", "shared_experts"] # ERROR: inapplicable-argument at ["moe", "shared_experts"]: "shared_experts" in recompute_modules has no effect: the model has no shared experts. Remove it.
+    }
   }
 }
