@@ -210,6 +210,8 @@ func recompute(l *plan.Layout) string {
 		return "selective (" + strings.Join(l.RecomputeModules.Names(), ", ") + ")"
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
 		return fmt.Sprintf("full (%s of each chunk)", units.Count(l.RecomputeLayers, "layer"))
+	case l.Recompute == plan.RecomputeFull && l.RecomputeLayers > 1:
+		return fmt.Sprintf("full (%s, in groups of %s)", l.RecomputeMethod, units.Count(l.RecomputeLayers, "layer"))
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod != "":
 		return "full (" + l.RecomputeMethod + ")"
 	}

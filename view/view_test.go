@@ -168,6 +168,22 @@ func TestTold(t *testing.T) {
 	}
 }
 
+// TestRecompute: how many layers are recomputed together is told where it is not one.
+func TestRecompute(t *testing.T) {
+	for _, c := range []struct {
+		layout plan.Layout
+		want   string
+	}{
+		{plan.Layout{Recompute: plan.RecomputeFull, RecomputeMethod: "block", RecomputeLayers: 1}, "full (1 layer of each chunk)"},
+		{plan.Layout{Recompute: plan.RecomputeFull, RecomputeMethod: "uniform", RecomputeLayers: 1}, "full (uniform)"},
+		{plan.Layout{Recompute: plan.RecomputeFull, RecomputeMethod: "uniform", RecomputeLayers: 5}, "full (uniform, in groups of 5 layers)"},
+	} {
+		if got := recompute(&c.layout); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
 // TestStepRange: a step, what is expected of it and its range have one unit.
 func TestStepRange(t *testing.T) {
 	for _, c := range []struct {
