@@ -162,6 +162,13 @@ func (c *checker) recomputed(l *job.LayoutConstraints) {
 	if m.Architecture == "" {
 		return
 	}
+	has := m.Layers == 0 // another error
+	for n := 1; n <= m.Layers && !has; n++ {
+		has = l.RecomputeLayers.Allows(n)
+	}
+	if !has {
+		c.fail(InconsistentLayout, c.at("constraints.layout.recompute_layers"), "The model has %s, and \"recompute_layers\" asks for more of each chunk. Write at most %d.", units.Count(m.Layers, "layer"), m.Layers)
+	}
 	for _, name := range l.RecomputeModules {
 		missing := ""
 		switch {

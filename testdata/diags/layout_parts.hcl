@@ -32,6 +32,7 @@ job "b" {
   constraints {
     layout {
       pipeline_parallel = [1, 2]
+      recompute_layers  = [64, 96] # ERROR: inconsistent-layout at [64, 96]: The model has 48 layers, and "recompute_layers" asks for more of each chunk. Write at most 48.
       recompute_modules = ["moe", "shared_experts"] # ERROR: inapplicable-argument at ["moe", "shared_experts"]: "shared_experts" in recompute_modules has no effect: the model has no shared experts. Remove it.
     }
   }
