@@ -45,6 +45,15 @@ func (f Feature) Argument() string {
 	return string(f)
 }
 
+// Beside is the feature together with another part of the model, where the table tells
+// that apart: who has both may be none of those who have each.
+func (f Feature) Beside(part string) Feature {
+	if both := Feature(string(f) + " with " + part); byFeature[both] != nil {
+		return both
+	}
+	return f
+}
+
 // Backend is a framework and its supported versions, oldest first.
 type Backend struct {
 	Kind     string   `json:"kind"` // label of the backend block

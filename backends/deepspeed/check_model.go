@@ -17,6 +17,16 @@ type modelChecker struct {
 	model *job.Model
 }
 
+// lacks reports what the classes of transformers do not have. Who has it beside latent
+// attention is told by name, where these are others than those who have it.
+func (c *modelChecker) lacks(wrong bool, f capability.Feature, why string, instead ...string) {
+	if both := f.Beside("model.mla"); wrong && both != f && c.model.Attention.MLA != nil {
+		c.refuse(true, f.Argument(), strings.Join(append([]string{why, capability.Offers(both)}, instead...), " "))
+		return
+	}
+	c.refusals.lacks(wrong, f, why, instead...)
+}
+
 // checkModel finds the class for the model and reports what it lacks; the
 // result is never nil.
 func checkModel(j *job.Job, diags *diag.List) *family {
@@ -87,11 +97,8 @@ func (c *modelChecker) checkAttention(f *family) {
 	m := c.model
 	class := f.modelType
 	norms := capability.Feature("model.qk_norm")
-	switch {
-	case m.Attention.MLA != nil:
-		norms = "model.qk_norm with model.mla"
-	case m.Attention.Sinks:
-		norms = "model.qk_norm with model.attention_sinks"
+	if m.Attention.Sinks {
+		norms = norms.Beside("model.attention_sinks")
 	}
 	c.lacks(m.Attention.QKNorm && !f.qkNorm && !f.qkNormChoice, norms, fmt.Sprintf("The %s class of transformers has no norms on queries and keys.", class))
 	c.lacks(!m.Attention.QKNorm && f.qkNorm, "model.qk_norm=false", fmt.Sprintf("The %s class of transformers always has norms on queries and keys and cannot do without.", class))

@@ -90,6 +90,13 @@ func gemma2(m *job.Model) {
 	m.EmbeddingScale = math.Sqrt(float64(m.HiddenSize))
 }
 
+// latent makes a model of DeepSeek-V3's kind, whose router is balanced by nothing.
+func latent(j *job.Job) {
+	m := &j.Model
+	m.Architecture, m.Attention.MLA, m.Attention.KVHeads = "deepseek_v3", &job.MLA{QLoraRank: 16, KVLoraRank: 16, QKNopeHeadDim: 16, QKRopeHeadDim: 8, VHeadDim: 16}, m.Attention.Heads
+	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 32, SharedExperts: 1, SharedExpertFFNHiddenSize: 32, LayerFrequency: 1, Router: job.Router{Score: "sigmoid", Balance: "none", Normalize: true, ScalingFactor: 1, DType: "fp32"}}
+}
+
 // TestTargetDiagnostics: what no layout of a version can run is refused at its argument, with who
 // can.
 func TestTargetDiagnostics(t *testing.T) {
@@ -149,6 +156,10 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"mistral with biases of attention alone", func(j *job.Job) {
 			j.Model.Attention.SlidingWindow.Size, j.Model.Attention.Bias = 16, true
 		}, UnsupportedModel, `biases on none. DeepSpeed has it for architectures "llama"`},
+		{"a gate on latent attention", func(j *job.Job) {
+			latent(j)
+			j.Model.Attention.Gate = true
+		}, UnsupportedModel, "No backend has a gate on the output of latent attention."},
 		{"qwen3 with biases in the MLP", func(j *job.Job) {
 			m := &j.Model
 			m.Architecture, m.Attention.QKNorm, m.Attention.Bias, m.MLPBias = "qwen3", true, true, true

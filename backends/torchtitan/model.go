@@ -155,6 +155,9 @@ func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 	var missing []capability.Feature
 	for _, asked := range slices.Concat(commonGaps, f.gaps) {
 		if lacked := asked(&j.Model); lacked != "" {
+			if j.Model.Attention.MLA != nil {
+				lacked = lacked.Beside("model.mla")
+			}
 			missing = append(missing, lacked)
 		}
 	}

@@ -278,6 +278,10 @@ func TestRefusals(t *testing.T) {
 		{"own multi-token prediction", "0.3.0", func(j *job.Job) { j.Model = latentModel(); j.Model.MTP.Layers = 1 }, UnsupportedModel, "ndc does not emit the multi-token prediction of TorchTitan 0.3.0's deepseek_v3"},
 		{"no multi-token prediction of latent attention", "0.2.2", func(j *job.Job) { j.Model = latentModel(); j.Model.MTP.Layers = 1 }, UnsupportedModel, "TorchTitan 0.2.2's deepseek_v3, which model small_mla is built as, lacks multi-token prediction"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
+		{"latent attention without positions", "both", func(j *job.Job) {
+			j.Model = latentModel()
+			j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "none"}
+		}, UnsupportedModel, "lacks latent attention without positions. No backend has it."},
 		{"biases of attention alone", "both", func(j *job.Job) { j.Model.Attention.Bias = true }, UnsupportedModel, `biases on attention and not in the MLP. DeepSpeed has it for architectures "llama"`},
 		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
 		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.Attention.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
