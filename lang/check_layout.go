@@ -17,6 +17,7 @@ func (c *checker) constraints() {
 	if p := l.PipelineParallel; p.Pinned() && pin(p) == 1 && !l.VirtualPipeline.Allows(1) {
 		c.fail(InconsistentLayout, c.at("constraints.layout.virtual_pipeline"), "\"virtual_pipeline\" asks for several chunks per pipeline rank, and pipeline_parallel = 1 leaves no pipeline. Remove one of them.")
 	}
+	c.sharding(l)
 	c.recompute(l)
 	c.recomputed(l)
 	if m := &c.job.Model; m.Architecture != "" && m.MoE == nil {
@@ -130,6 +131,19 @@ func pipelineText(stages, chunks int) string {
 		return units.Count(stages, "pipeline rank")
 	}
 	return fmt.Sprintf("%s with %s each", units.Count(stages, "pipeline rank"), units.Count(chunks, "chunk"))
+}
+
+// sharding checks that the stage of ZeRO and the ranks that shard can go together.
+func (c *checker) sharding(l *job.LayoutConstraints) {
+	at := c.at("constraints.layout.zero_stage")
+	shards := l.ZeroStage.Allows(1) || l.ZeroStage.Allows(2) || l.ZeroStage.Allows(3)
+	alone := l.DataParallelShard.Pinned() && pin(l.DataParallelShard) == 1
+	switch {
+	case !shards && !l.DataParallelShard.Allows(1):
+		c.fail(InconsistentLayout, at, "With zero_stage = 0 nothing is sharded, and \"data_parallel_shard\" asks for ranks that shard. Count them in data_parallel_replicate, or take another stage.")
+	case !l.ZeroStage.Allows(0) && alone && !l.DataParallelReplicate.Allows(1):
+		c.fail(InconsistentLayout, at, "A stage above 0 shards over data_parallel_shard, which is 1 beside \"data_parallel_replicate\". Take zero_stage = 0, or let data_parallel_shard be more.")
+	}
 }
 
 // pin is the one value of a pinned choice.

@@ -37,3 +37,28 @@ job "b" {
     }
   }
 }
+
+job "c" {
+  base = job.b
+
+  constraints {
+    layout {
+      zero_stage          = 0 # ERROR: inconsistent-layout at 0: With zero_stage = 0 nothing is sharded, and "data_parallel_shard" asks for ranks that shard. Count them in data_parallel_replicate, or take another stage.
+      data_parallel_shard = [2, 4]
+      recompute_layers    = 4
+      recompute_modules   = ["moe"]
+    }
+  }
+}
+
+job "d" {
+  base = job.c
+
+  constraints {
+    layout {
+      zero_stage              = [1, 2] # ERROR: inconsistent-layout at [1, 2]: A stage above 0 shards over data_parallel_shard, which is 1 beside "data_parallel_replicate". Take zero_stage = 0, or let data_parallel_shard be more.
+      data_parallel_shard     = 1
+      data_parallel_replicate = 2
+    }
+  }
+}
