@@ -19,7 +19,7 @@ import (
 func checkDocuments(s *script) {
 	for _, d := range s.shell.Documents {
 		if n, err := tree.JSON([]byte(d.Content)); err == nil && isEngine(n.Object()) {
-			s.keys(n.Object(), "", d.Line-1)
+			s.engine(n.Object(), d.Line-1)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (s *script) isNoScript() bool {
 			s.report(Syntax, s.line(line), fmt.Sprintf("It is no JSON: %s. DeepSpeed does not start with it.", why))
 			return true
 		} else if isEngine(n.Object()) {
-			s.keys(n.Object(), "", 0)
+			s.engine(n.Object(), 0)
 			return true
 		}
 	}
@@ -69,6 +69,23 @@ func (s *script) isNoScript() bool {
 		s.report(Syntax, s.span(0, 1), fmt.Sprintf("It is %s. What is looked at are scripts for bash and sbatch, and configurations of DeepSpeed.", what))
 	}
 	return what != ""
+}
+
+// engine checks a configuration of DeepSpeed that begins behind a line.
+func (s *script) engine(o tree.Object, line int) {
+	s.keys(o, "", line)
+	on := func(block string) (at int) {
+		for _, m := range o {
+			if enabled, ok := m.Object().Find("enabled"); m.Key == block && ok && enabled.Value == true {
+				at = m.Line
+			}
+		}
+		return at
+	}
+	// DeepSpeed 0.16.4 to 0.19.8, deepspeed/runtime/config.py: DeepSpeedConfig._initialize_params
+	if fp16, bf16 := on("fp16"), on("bf16"); fp16 > 0 && bf16 > 0 {
+		s.report(Contradiction, s.find(line+bf16, "bf16"), fmt.Sprintf("bf16 and fp16, on line %d, are both enabled: every release of DeepSpeed ends with an AssertionError. Switch one off.", line+fp16))
+	}
 }
 
 // closed are blocks of a configuration in which every release of DeepSpeed ends at a key that
