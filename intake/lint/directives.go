@@ -205,7 +205,7 @@ func checkDirectives(s *script) {
 		if d.late {
 			if !lines[d.at.Start.Line] {
 				line := s.line(s.at(s.first))
-				s.report(LateDirective, s.line(d.at.Start.Line), fmt.Sprintf("sbatch stops reading options at the first command, which is on line %d. Without --%s the job gets the site's default. Move the line above the command.", line.Start.Line, d.name))
+				s.report(LateDirective, s.line(d.at.Start.Line), fmt.Sprintf("sbatch stops reading options at the first command, which is on line %d. Without --%s the job has what Slurm and the site give by default. Move the line above the command.", line.Start.Line, d.name))
 			}
 			lines[d.at.Start.Line] = true
 			continue
