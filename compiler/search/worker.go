@@ -38,14 +38,16 @@ type worker struct {
 	probing       bool        // nothing is asked of layouts that do not fit
 	late          float64     // see lateness, of the micro-batch at hand
 	ranges        []passRange // of the mesh, as far as they were asked for
+	bounds
+}
 
-	// of the mesh: lateness by micro-batch, floors by micro-batch, and by pipeline and
-	// micro-batch (empty while there is nothing to beat), first leaves by pipeline, and
-	// the pipelines in the order of their floors
-	lates          []float64
-	meshFloors     []float64
-	floors         []float64
-	leaves, sorted []int
+// bounds are what is known of the mesh at hand before its layouts are looked at.
+type bounds struct {
+	lates      []float64 // by micro-batch, see lateness
+	meshFloors []float64 // by micro-batch; empty while there is nothing to beat
+	floors     []float64 // by pipeline and micro-batch, if meshFloors are known
+	leaves     []int     // by pipeline, its first
+	sorted     []int     // the pipelines in the order of their floors
 }
 
 func newWorker(s *searcher) *worker {
