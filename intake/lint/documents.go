@@ -32,7 +32,7 @@ func isEngine(o tree.Object) bool {
 }
 
 // configurations are what files are that are named with scripts, by the end of their names.
-var configurations = map[string]string{".json": "JSON", ".toml": "TOML", ".yaml": "YAML", ".yml": "YAML", ".py": "a program in Python"}
+var configurations = map[string]string{".json": "JSON", ".toml": "TOML", ".yaml": "YAML", ".yml": "YAML", ".py": "a program in Python", ".hcl": "a job of ndc, which `ndc validate` checks"}
 
 // object is the beginning of a JSON object, which a file may be whatever its name.
 var object = regexp.MustCompile(`^\s*\{\s*"[^"\\$]*"\s*:`)

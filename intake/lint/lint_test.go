@@ -201,6 +201,7 @@ func TestNoScript(t *testing.T) {
 		{"ds.json", "{\"train_batch_size\": 8, \"fp16\": {\"enabled\": false}, \"bf16\": {\"enabled\": true}}\n", ""},
 		{"run.sh", "{ \"$RUN\" : ; } > log\n", ""},
 		{"llama3.toml", "[training]\nsteps = 10\n", "It is TOML. "},
+		{"job.hcl", "job \"a\" {\n}\n", "It is a job of ndc, which `ndc validate` checks. "},
 		{"train.py", "print(os.environ[\"A\"])\n", "It is a program in Python. "},
 		{"train.sbatch", "#!/usr/bin/env python3\n#SBATCH --nodes=2\nprint(1)\n", "python3 runs it"},
 		{"run.job", "#!/bin/tcsh -f\nif ($x == 1) then\nendif\n", "tcsh runs it"},
