@@ -57,13 +57,20 @@ func (w *worker) exposedAsked() float64 {
 	return max(asked, least)
 }
 
-// lateness is by what share a floor of the current mesh with a micro-batch exceeds the limit on the
-// step, as misses are compared; zero where it may meet it, or nobody asks.
-func (w *worker) lateness(mbs int) float64 {
+// lateness is by what share floors of the current mesh exceed the limit on the step, by
+// micro-batch and as misses are compared: zero where it may meet the limit, or nobody asks.
+func (w *worker) lateness(sizes []int) {
+	w.lates = append(w.lates[:0], make([]float64, len(sizes))...)
 	if w.limits.step == 0 || w.limits.exposed >= 1 {
-		return 0
+		return
 	}
-	return max(0, w.meshFloor(mbs)/float64(w.limits.step)-1-beyondRounding)
+	floors := w.meshFloors
+	for k, mbs := range sizes {
+		if k == len(floors) { // there was nothing to beat
+			floors = append(floors, w.meshFloor(mbs))
+		}
+		w.lates[k] = max(0, floors[k]/float64(w.limits.step)-1-beyondRounding)
+	}
 }
 
 // beyondRounding is more than what rounding two times to nine digits takes off their quotient.

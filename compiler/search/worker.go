@@ -163,10 +163,7 @@ func (w *worker) search(s *meshSearch) {
 		s.counts.Pruned = s.counts.Enumerated
 		return
 	}
-	w.lates = w.lates[:0]
-	for _, mbs := range sizes {
-		w.lates = append(w.lates, w.lateness(mbs))
-	}
+	w.lateness(sizes)
 	w.current.mesh = s.index
 	pipelines := w.space.Pipelines(m)
 	for _, i := range w.order(m, pipelines) {
