@@ -478,8 +478,7 @@ func kept(c *plan.Checkpoints) string {
 	case c.Kept == 1:
 		return "\none checkpoint kept, " + c.Bytes.Human()
 	}
-	all := min(float64(c.Kept)*float64(c.Bytes), math.MaxInt64/2) // beyond any storage
-	return fmt.Sprintf("\n%s kept, %s each, %s in all", units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), units.Bytes(all).Human())
+	return fmt.Sprintf("\n%s kept, %s each, %s in all", units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), c.AllBytes().Human())
 }
 
 func searchLine(s *plan.Search) string {

@@ -15,14 +15,14 @@ import (
 // TestAutomaticCheckpoints: an interval that is left to ndc is one time on all
 // backends, in their plans and in what they emit.
 func TestAutomaticCheckpoints(t *testing.T) {
-	source, err := os.ReadFile("../../examples/llama3-70b/job.hcl")
+	source, err := os.ReadFile("../../examples/llama3-8b/job.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	job := strings.Replace(string(source), `interval = "30m"`, `interval = "auto"`, 1)
+	job := strings.Replace(string(source), `interval = 1000`, `interval = "auto"`, 1)
 	if job == string(source) {
-		t.Fatal("the example has no interval of 30m")
+		t.Fatal("the example has no interval of 1000 steps")
 	}
 	if err := os.WriteFile(filepath.Join(folder, "job.hcl"), []byte(job), 0o644); err != nil {
 		t.Fatal(err)
@@ -32,13 +32,13 @@ func TestAutomaticCheckpoints(t *testing.T) {
 		t.Fatal(stderr.String())
 	}
 	out := tree(t, filepath.Join(folder, "out"))
-	const seconds = 3600 // 256 GPUs
+	const seconds = 3600 // eight GPUs
 	for _, c := range []struct{ backend, file, emitted string }{
 		{"megatron", "launch.sh", `--save-interval STEPS `},
 		{"torchtitan", "ndc_job.py", `save_every=SECONDS.0,`},
 		{"deepspeed", "run.json", `"interval_seconds": SECONDS,`},
 	} {
-		at := "llama3-70b/" + c.backend + "/"
+		at := "llama3-8b/" + c.backend + "/"
 		var p file.File
 		if err := json.Unmarshal([]byte(out[at+planName]), &p); err != nil {
 			t.Fatal(err)

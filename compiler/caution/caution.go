@@ -40,6 +40,7 @@ func Plan(j *job.Job, p *plan.Plan) diag.List {
 	w.failures()
 	w.unsaved()
 	w.interval()
+	w.piled()
 	w.memory()
 	w.experts()
 	return w.list

@@ -208,6 +208,12 @@ func TestWarnings(t *testing.T) {
 		{"costly validation", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Validation.Steps = 1501 }, "costly-validation", "1501 batches"},
 		{"tokens in billions", func(j *job.Job, _ *plan.Plan) { j.Training.Tokens = 300 }, "less-than-one-batch", "300 tokens, and one batch has 1048576"},
 		{"one checkpoint", func(j *job.Job, _ *plan.Plan) { j.Training.Checkpoint.KeepLast = 1 }, "single-checkpoint", "all of them, or the last few where"},
+		{"all checkpoints", func(j *job.Job, p *plan.Plan) {
+			j.Training.Checkpoint.KeepLast, p.Run.Checkpoints.Bytes, p.Run.Checkpoints.Kept = 0, units.TiB, 4000
+		}, "piled-checkpoints", "4000 checkpoints of 1.0 TiB are kept, 4000.0 TiB in all"},
+		{"some of all checkpoints", func(j *job.Job, p *plan.Plan) {
+			j.Training.Checkpoint.KeepLast, p.Run.Checkpoints.Bytes, p.Run.Checkpoints.Kept = 0, units.TiB, 400
+		}, "", ""},
 		{"own disks", func(j *job.Job, _ *plan.Plan) { j.Training.Checkpoint.Path = "/tmp/careful" }, "local-checkpoints", "a /tmp of its own"},
 		{"own disk of one node", func(j *job.Job, p *plan.Plan) {
 			j.Training.Checkpoint.Path, j.Cluster.Nodes, j.Slurm.Chain, p.Run.Jobs = "/tmp/careful", 1, job.Chain{}, 1

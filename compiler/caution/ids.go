@@ -33,6 +33,9 @@ const (
 	FrequentCheckpoints diag.ID = "frequent-checkpoints"
 	// SingleCheckpoint: only the last checkpoint is kept.
 	SingleCheckpoint diag.ID = "single-checkpoint"
+	// PiledCheckpoints: all checkpoints are kept, and take more than a cluster's storage has
+	// room for.
+	PiledCheckpoints diag.ID = "piled-checkpoints"
 	// LocalCheckpoints: several nodes or submissions save to a folder that each
 	// node has of its own.
 	LocalCheckpoints diag.ID = "local-checkpoints"
@@ -77,6 +80,7 @@ var summaries = map[diag.ID]string{
 	SparseCheckpoints:    "Checkpoints too far apart",
 	FrequentCheckpoints:  "Checkpoints too close together",
 	SingleCheckpoint:     "Only one checkpoint is kept",
+	PiledCheckpoints:     "Checkpoints fill the storage",
 	LocalCheckpoints:     "Checkpoints on the nodes' own disks",
 	MemoryReachesGPU:     "Memory may reach the GPU's limit",
 	ExpertsOverflow:      "Steps may run twice",

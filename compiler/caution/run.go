@@ -187,6 +187,19 @@ func (w *warner) interval() {
 	}
 }
 
+// piled warns of checkpoints of which nothing deletes one until the storage is full, at
+// which a save, and the run with it, fails.
+func (w *warner) piled() {
+	c := w.plan.Run.Checkpoints
+	if c == nil || w.job.Training.Checkpoint.KeepLast > 0 {
+		return
+	}
+	if float64(c.AllBytes()) > recipes.Checkpoints.Most {
+		w.warn(PiledCheckpoints, "training.checkpoint", "%s of %s are kept, %s in all: nothing deletes one. A save fails when the storage is full, and the run ends. Set keep_last, or a longer interval, or delete older ones while the run goes on.",
+			units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), c.AllBytes().Human())
+	}
+}
+
 // memory warns where the range of the prediction ends at the GPU.
 func (w *warner) memory() {
 	m := &w.plan.Memory

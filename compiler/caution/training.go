@@ -21,6 +21,7 @@ type recipe struct {
 	LearningRates map[string]bounds `json:"learning_rates"` // by kind of optimizer
 	Epsilon       bounds            `json:"epsilon"`
 	WeightDecay   bounds            `json:"weight_decay"`
+	Checkpoints   bounds            `json:"checkpoints"` // bytes of all that a run keeps
 	Warmup        struct {
 		Share  float64 `json:"share"`
 		Steps  int     `json:"steps"`

@@ -5,7 +5,11 @@
 // plan/file.
 package plan
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // Plan is the decision for one backend.
 type Plan struct {
@@ -271,6 +275,12 @@ type Checkpoints struct {
 	Why             string        // of auto: what decided
 	Bytes           units.Bytes   // that one takes in the storage
 	Kept            int           // of them when the run ends
+}
+
+// AllBytes is what all that are kept take in the storage, at most half of what the type
+// holds, which is beyond any storage.
+func (c *Checkpoints) AllBytes() units.Bytes {
+	return units.Bytes(min(float64(c.Kept)*float64(c.Bytes), math.MaxInt64/2))
 }
 
 // Search tells how the layout was found:

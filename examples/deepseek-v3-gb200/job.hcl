@@ -62,7 +62,7 @@ job "deepseek-v3-gb200" {
 
     checkpoint {
       path     = "/checkpoints/deepseek-v3-gb200"
-      interval = "30m"
+      interval = 120 # half an hour
       async    = true
     }
 
@@ -101,6 +101,9 @@ job "deepseek-v3-gb200" {
     container {
       image = "/images/megatron-core-0.19-arm64.sqsh"
     }
+
+    # Kept are the newest checkpoint and one a day.
+    extra_args = ["--save-retain-interval", "6000"]
   }
 
   slurm {

@@ -3,7 +3,7 @@
 
 plan "deepseek-v3-gb200" "megatron" {
   since_version = "0.1.0-dev"
-  inputs        = "6a0a42615a78f9e43103eed92c8a7efa7b79fb563f3b703944d330f60a3d7b11"
+  inputs        = "82bf905d8cf3133aa78a8ae33fb4be2e5079773dc246e6dd3caa5fbda6bc83b5"
 
   layout {
     tensor_parallel         = 1

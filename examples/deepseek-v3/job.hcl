@@ -72,7 +72,7 @@ job "deepseek-v3" {
 
     checkpoint {
       path     = "/checkpoints/deepseek-v3"
-      interval = "1h"
+      interval = 160 # an hour
       async    = true
     }
 
@@ -104,6 +104,9 @@ job "deepseek-v3" {
     container {
       image = "/images/megatron-core-0.19.sqsh"
     }
+
+    # Kept are the newest checkpoint and one a day.
+    extra_args = ["--save-retain-interval", "4000"]
   }
 
   slurm {

@@ -3,7 +3,7 @@
 
 plan "deepseek-v3" "megatron" {
   since_version = "0.1.0-dev"
-  inputs        = "642748f492421465efc80e66a4d9d1cab4ac56441a1ce27a8a03f21ee20e1141"
+  inputs        = "5ba643fa98eca68e3a44fb93ca298cd6f1abf51c50970f2082c212a457a012cb"
 
   layout {
     tensor_parallel         = 1

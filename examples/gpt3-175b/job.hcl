@@ -75,6 +75,9 @@ job "gpt3-175b" {
     version = "core_v0.15.3"
     path    = "/opt/megatron-lm"
 
+    # Kept are the newest checkpoint and two a day.
+    extra_args = ["--save-retain-interval", "2600"]
+
     # Mellanox HDR: one adapter beside each GPU, the others are for storage.
     environment = {
       NCCL_IB_HCA = "mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_6,mlx5_7,mlx5_8,mlx5_9"

@@ -3,7 +3,7 @@
 
 plan "gpt3-175b" "megatron" {
   since_version = "0.1.0-dev"
-  inputs        = "1200836e4863da486e9e26388d13b8137166f0b29309e0bcc321572e58a0a803"
+  inputs        = "0ce7f6bda5dbd0f349889a7e886c1c1aa050c9a6418b40ff6b75adb029cf3f89"
 
   layout {
     tensor_parallel         = 8

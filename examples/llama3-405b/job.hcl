@@ -83,7 +83,7 @@ job "llama3-405b" {
 
     checkpoint {
       path     = "/checkpoints/llama3-405b"
-      interval = "auto"
+      interval = 150 # 17 minutes; "auto" would say 19
       async    = true
     }
 
@@ -108,6 +108,9 @@ job "llama3-405b" {
     container {
       image = "/images/megatron-core-0.18.sqsh"
     }
+
+    # Kept are the newest checkpoint and one a day.
+    extra_args = ["--save-retain-interval", "12000"]
   }
 
   slurm {

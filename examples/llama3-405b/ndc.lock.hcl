@@ -3,7 +3,7 @@
 
 plan "llama3-405b" "megatron" {
   since_version = "0.1.0-dev"
-  inputs        = "c99530b08095db0e06b9355dfb80e73c7a80f4a530f3ea39dfb439f5b11f8652"
+  inputs        = "979a78eaaaf829882eac9306999c15509aabcd1542288cd5e3964643b491248a"
 
   layout {
     tensor_parallel         = 8

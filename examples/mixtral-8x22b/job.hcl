@@ -60,7 +60,7 @@ job "mixtral-8x22b" {
 
     checkpoint {
       path     = "/checkpoints/mixtral-8x22b"
-      interval = "30m"
+      interval = 110 # half an hour
       async    = true
     }
 
@@ -95,6 +95,9 @@ job "mixtral-8x22b" {
     container {
       image = "/images/megatron-core-0.18.sqsh"
     }
+
+    # Kept are the newest checkpoint and one a day.
+    extra_args = ["--save-retain-interval", "5500"]
   }
 
   slurm {

@@ -3,7 +3,7 @@
 
 plan "mixtral-8x22b" "megatron" {
   since_version = "0.1.0-dev"
-  inputs        = "7282d0791e764af7176aaf723c6fb894114141f6c3e7ea4d8f4a4b59265b2714"
+  inputs        = "e55c29ed99e15514cfc3e7f1f7e8ef20ebd298fbe959ae3f5e05bbff9f6fff48"
 
   layout {
     tensor_parallel         = 2

@@ -207,7 +207,7 @@ arguments=(
   --load /checkpoints/deepseek-v3-gb200/megatron # ndc: the newest checkpoint of this run, if there is one
   --override-opt_param-scheduler # ndc: the job says where the schedule ends, not a checkpoint of a shorter run
   --save /checkpoints/deepseek-v3-gb200/megatron # spec: training.checkpoint.path
-  --save-interval 126 # spec: training.checkpoint.interval, 30 minutes at 14.3 s a step
+  --save-interval 120 # spec: training.checkpoint.interval
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
@@ -226,6 +226,8 @@ arguments=(
   --manual-gc # ndc: all ranks collect garbage at the same step
   --exit-signal-handler # ndc: SIGTERM, as before the time limit or at a preemption, saves and ends
   --exit-duration-in-mins 1419 # spec: slurm.time, less start-up and a last checkpoint
+  # Extra arguments
+  --save-retain-interval 6000 # spec: backend.extra_args
 )
 
 # The job's log has the lines of ranks 0 and 255 and what torchrun says. Each rank's stand in files of its own, and the

@@ -180,6 +180,8 @@ arguments=(
   --manual-gc # ndc: all ranks collect garbage at the same step
   --exit-signal-handler # ndc: SIGTERM, as before the time limit or at a preemption, saves and ends
   --exit-duration-in-mins 2859 # spec: slurm.time, less start-up and a last checkpoint
+  # Extra arguments
+  --save-retain-interval 2600 # spec: backend.extra_args
 )
 
 # The job's log has the lines of ranks 0 and 1023 and what torchrun says. Each rank's stand in files of its own, and the

@@ -173,7 +173,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-405b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-405b/megatron # spec: training.checkpoint.path
-  --save-interval 167 # spec: training.checkpoint.interval, 19 minutes at 6.83 s a step: saving costs a minute, 16384 GPUs are interrupted every 3.09 hours
+  --save-interval 150 # spec: training.checkpoint.interval
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
@@ -187,6 +187,8 @@ arguments=(
   --manual-gc # ndc: all ranks collect garbage at the same step
   --exit-signal-handler # ndc: SIGTERM, as before the time limit or at a preemption, saves and ends
   --exit-duration-in-mins 10059 # spec: slurm.time, less start-up and a last checkpoint
+  # Extra arguments
+  --save-retain-interval 12000 # spec: backend.extra_args
 )
 
 # The job's log has the lines of ranks 0 and 16383 and what torchrun says. Each rank's stand in files of its own, and the

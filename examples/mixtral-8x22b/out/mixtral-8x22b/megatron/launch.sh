@@ -181,7 +181,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/mixtral-8x22b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/mixtral-8x22b/megatron # spec: training.checkpoint.path
-  --save-interval 108 # spec: training.checkpoint.interval, 30 minutes at 16.7 s a step
+  --save-interval 110 # spec: training.checkpoint.interval
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
@@ -199,6 +199,8 @@ arguments=(
   --manual-gc # ndc: all ranks collect garbage at the same step
   --exit-signal-handler # ndc: SIGTERM, as before the time limit or at a preemption, saves and ends
   --exit-duration-in-mins 1419 # spec: slurm.time, less start-up and a last checkpoint
+  # Extra arguments
+  --save-retain-interval 5500 # spec: backend.extra_args
 )
 
 # The job's log has the lines of ranks 0 and 127 and what torchrun says. Each rank's stand in files of its own, and the
