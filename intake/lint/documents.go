@@ -88,16 +88,19 @@ func (s *script) engine(o tree.Object, line int) {
 	}
 }
 
-// closed are blocks of a configuration in which every release of DeepSpeed ends at a key that
-// it does not have, by the path of what they hold.
-var closed = table[struct{ Above, Source string }]("closed")
+// closedBlock is a block of a configuration in which DeepSpeed ends at a key that it does not
+// have, by the path of what it holds: every release, or those from one on.
+type closedBlock struct{ Above, Since, Source string }
+
+var closed = table[closedBlock]("closed")
 
 // keys reports keys that no release of DeepSpeed has and at which it ends, or that are nearly
 // one of their place. Programs keep keys of their own there, too, and what begins with
 // another character than a letter is switched off.
 func (s *script) keys(o tree.Object, above string, line int) {
 	known := deepSpeedKeys()[above]
-	ends := slices.ContainsFunc(closed(), func(c struct{ Above, Source string }) bool { return c.Above == above })
+	at := slices.IndexFunc(closed(), func(c closedBlock) bool { return c.Above == above })
+	ends := at >= 0
 	for _, m := range o {
 		if !ends && !strings.ContainsFunc(m.Key[:min(1, len(m.Key))], unicode.IsLetter) {
 			continue
@@ -105,7 +108,9 @@ func (s *script) keys(o tree.Object, above string, line int) {
 		if near := closest(m.Key, known); (ends || near != "") && !slices.Contains(known, m.Key) {
 			all := (deepspeed.Backend{}).Versions()
 			text := fmt.Sprintf("No release of DeepSpeed from %s to %s has a key %s", all[0], all[len(all)-1], above+m.Key)
-			if ends {
+			if ends && closed()[at].Since != "" {
+				text += fmt.Sprintf(", and those from %s on do not start with a key there that they do not have", closed()[at].Since)
+			} else if ends {
 				text += ", and none starts with a key there that it does not have"
 			}
 			if text += "."; near != "" {
