@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -66,16 +65,16 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	last := stmts[len(stmts)-1]
 	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && len(stmts) == 1 && len(last.Redirs) == 0 && !last.Negated && !last.Background {
 		in, ok := e.printed([]*syntax.Stmt{pipe.X})
-		switch {
-		case !ok || pipe.Op != syntax.Pipe || len(pipe.Y.Redirs) > 0:
+		if !ok || pipe.Op != syntax.Pipe || len(pipe.Y.Redirs) > 0 {
 			return nil, false
-		case e.isCalculator(pipe.Y):
-			return e.calculated(in, e.line(pipe.Y.Pos()))
+		}
+		if scale, ok := e.isCalculator(pipe.Y); ok {
+			return e.calculated(in, scale, e.line(pipe.Y.Pos()))
 		}
 		return e.cutField(in, pipe.Y)
 	}
-	if len(stmts) == 1 && e.isCalculator(last) && len(last.Redirs) == 1 && last.Redirs[0].Op == syntax.WordHdoc && !last.Negated && !last.Background {
-		return e.calculated(e.word(last.Redirs[0].Word), e.line(last.Pos()))
+	if scale, ok := e.isCalculator(last); ok && len(stmts) == 1 && len(last.Redirs) == 1 && last.Redirs[0].Op == syntax.WordHdoc && !last.Negated && !last.Background {
+		return e.calculated(e.word(last.Redirs[0].Word), scale, e.line(last.Pos()))
 	}
 	call, isCall := last.Cmd.(*syntax.CallExpr)
 	if !isCall || len(call.Args) < 2 || len(call.Assigns) > 0 || len(last.Redirs) > 0 || last.Negated || last.Background {
@@ -128,13 +127,6 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	return out.with(func(c *cell) { c.quoted = c.open }), ok
 }
 
-// calculable are expressions of which bc prints a whole number: of numbers that do not begin
-// with 0, in which no two signs stand side by side.
-var calculable = regexp.MustCompile(`^[ (]*[1-9][0-9]*(?:[ )]*[-+*/%^][ (]*[1-9][0-9]*)*[ )]*$`)
-
-// mostBits are more than any number of a launch has, and fewer than a line of bc has digits for.
-const mostBits = 200
-
 // fieldOptions are the options of cut for one field of a line, and what stands between fields.
 var fieldOptions = regexp.MustCompile(`^(?:-d ?(.) -f ?([1-9])|-f ?([1-9]) -d ?(.))$`)
 
@@ -158,66 +150,6 @@ func (e *evaluator) cutField(in text, s *syntax.Stmt) (text, bool) {
 		return nil, true
 	}
 	return known(fields[n-1], e.line(call.Pos())), true
-}
-
-// isCalculator reports bc without options.
-func (e *evaluator) isCalculator(s *syntax.Stmt) bool {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	return ok && len(call.Args) == 1 && call.Args[0].Lit() == "bc" && len(call.Assigns) == 0 && e.state.functions["bc"] == nil
-}
-
-// calculated is what bc prints of an expression that is known.
-func (e *evaluator) calculated(in text, line int) (text, bool) {
-	if in.isOpen() || !calculable.MatchString(in.String()) || !e.spend(0, len(in)) {
-		return nil, false
-	}
-	x, err := syntax.NewParser().Arithmetic(strings.NewReader(strings.ReplaceAll(in.String(), "^", "**")))
-	if err != nil {
-		return nil, false
-	}
-	n := exact(x)
-	if n == nil {
-		return nil, false
-	}
-	return known(n.String(), line), true
-}
-
-// exact is the value of an expression that bc computes, which has no largest number; nil where
-// it ends with an error, and for numbers that no launch has.
-func exact(x syntax.ArithmExpr) *big.Int {
-	switch x := x.(type) {
-	case *syntax.Word:
-		if n, ok := new(big.Int).SetString(x.Lit(), 10); ok && n.BitLen() < mostBits {
-			return n
-		}
-	case *syntax.ParenArithm:
-		return exact(x.X)
-	case *syntax.BinaryArithm:
-		a, b := exact(x.X), exact(x.Y)
-		n := new(big.Int)
-		switch {
-		case a == nil || b == nil:
-			return nil
-		case x.Op == syntax.Add:
-			n.Add(a, b)
-		case x.Op == syntax.Sub:
-			n.Sub(a, b)
-		case x.Op == syntax.Mul:
-			n.Mul(a, b)
-		case x.Op == syntax.Quo && b.Sign() != 0:
-			n.Quo(a, b)
-		case x.Op == syntax.Rem && b.Sign() != 0:
-			n.Rem(a, b)
-		case x.Op == syntax.Pow && b.Sign() >= 0 && b.IsInt64() && b.Int64() < mostBits:
-			n.Exp(a, b, nil)
-		default:
-			return nil
-		}
-		if n.BitLen() < mostBits {
-			return n
-		}
-	}
-	return nil
 }
 
 // expression is what expr prints of two numbers.
