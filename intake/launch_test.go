@@ -416,10 +416,11 @@ func TestAccelerated(t *testing.T) {
 	config := File{Name: "zero3.yaml", Content: []byte("distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: bf16\nnum_machines: 2\nnum_processes: 16\n")}
 	const options = " --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --output_dir o --learning_rate 1e-5 --max_steps 100"
 	for program, want := range map[string]string{
-		"sft.py":                " global_batch_size = 128\n steps = 100\n",
-		"run_clm_no_trainer.py": " global_batch_size = var.global_batch_size\n",
+		"sft.py" + options: " global_batch_size = 128\n steps = 100\n",
+		"sft.py" + strings.Replace(options, "--output_dir o ", "", 1): " global_batch_size = 128\n steps = 100\n",
+		"run_clm_no_trainer.py" + options:                             " global_batch_size = var.global_batch_size\n",
 	} {
-		script := File{Name: "run.sh", Content: []byte("accelerate launch --config_file zero3.yaml " + program + options + "\n")}
+		script := File{Name: "run.sh", Content: []byte("accelerate launch --config_file zero3.yaml " + program + "\n")}
 		r, diags := Import([]File{script, config}, Options{})
 		if diags.HasErrors() {
 			t.Fatal(diags)

@@ -49,8 +49,9 @@ func accelerated(words []Word) []Option {
 // startsTrainer are the options of a command with --deepspeed FILE; nil for another one.
 func startsTrainer(words []Word) []Option { return optionsWith(words, "deepspeed") }
 
-// optionsWith are the options of a command's program, where that has the one that every Trainer
-// has, and another one.
+// optionsWith are the options of a command's program, where that has one of those that tell of
+// the Trainer, and another one. Where it saves need not be said (transformers 5.8.0,
+// training_args.py).
 func optionsWith(words []Word, another string) []Option {
 	script := Program(words)
 	if script < 0 {
@@ -60,7 +61,7 @@ func optionsWith(words []Word, another string) []Option {
 	has := func(path string) bool {
 		return slices.ContainsFunc(options, func(o Option) bool { return o.key.path == path && o.key.Value != true })
 	}
-	if !has(another) || !has("output_dir") {
+	if !has(another) || !has("output_dir") && !has("per_device_train_batch_size") {
 		return nil
 	}
 	return options
