@@ -801,6 +801,7 @@ func TestCorrected(t *testing.T) {
 		"--lr-decay-style WSD --lr-wsd-decay-iters 0":                 "--lr-decay-style: training.schedule; --lr-wsd-decay-iters: training.schedule",
 		"--lr-decay-style WSD --lr-wsd-decay-iters 9":                 "--lr-decay-style: training.schedule; --lr-wsd-decay-iters: training.schedule.decay_steps",
 		"--load /base":               "--load: training.start",
+		"--load None":                "--load: left out, Megatron-LM finds no checkpoint there, and starts from random weights",
 		"--load <path>":              "--load: not understood, which checkpoint is loaded is known only when the script runs",
 		"--load /run --save /run":    "--load: training.checkpoint.path; --save: training.checkpoint.path, ndc appends /megatron",
 		"--mock-data --split 99,1,0": "--mock-data: training.data.mock; --split: left out, data that are made up are not split",

@@ -392,6 +392,8 @@ func (r *reading) checkpoint() {
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", first)
 	case load == nil || from == path || path != "" && load.first() == path:
+	case !load.open && (from == "None" || from == ""): // as of a value of Python that is not set
+		d.Correct(load.line, load.name, draft.Left, "", "Megatron-LM finds no checkpoint there, and starts from random weights")
 	case legalPath(load.first()) && (!load.open || below.MatchString(load.first()) && !load.own):
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", load.first())
