@@ -54,6 +54,7 @@ type formerRow struct {
 	Sets  string   `json:"sets"` // an attribute of the releases that it sets too
 	As    string   `json:"as"`   // the option of the releases that it is read as
 
+	With   map[string]any    `json:"with"`   // what its being there says of other arguments
 	Apart  map[string]string `json:"apart"`  // words that the argument has, too, and that say something else here
 	Tokens string            `json:"tokens"` // the attribute that it sets to a number of tokens, which steps are made of
 }
@@ -92,6 +93,9 @@ func (w formerRow) read(r *reading, o *option) outcome {
 	}
 	if w.Sets != "" && result.verdict == "" {
 		r.given[w.Sets] = o
+	}
+	for path, v := range w.With {
+		r.d.Set(path, typed(path, v), r.at(o.line))
 	}
 	return result
 }

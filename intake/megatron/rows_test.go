@@ -534,6 +534,16 @@ func TestMindSpeedPositions(t *testing.T) {
 	}
 }
 
+// TestSwallowPositions: Swallow's fork scales positions as Llama 3.1 where it is told a factor.
+func TestSwallowPositions(t *testing.T) {
+	const scaling = "model.position_embedding.scaling."
+	d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --position-embedding-type rope --rope-theta 500000 --rope-factor 16.0 --rope-low-freq-factor 1.0 --rope-high-freq-factor 2.0 --rope-original-max-positional-embeddings 4096")
+	got := fmt.Sprint(d.Text(scaling+"type"), " ", d.Float(scaling+"factor"), " ", d.Float(scaling+"low_frequency_factor"), " ", d.Float(scaling+"high_frequency_factor"), " ", d.Int(scaling+"original_length"))
+	if want := "llama3 16 1 2 4096"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestMindSpeedMixers: MindSpeed says by an interval which layers attend, and by options of
 // its own what else is Qwen3-Next's.
 func TestMindSpeedMixers(t *testing.T) {
