@@ -86,7 +86,7 @@ func (e *evaluator) ends(name string, words []text) {
 
 // cellsPerVariable is what copying a variable takes, in bytes of values that are made
 // in the time.
-const cellsPerVariable = 8
+const cellsPerVariable = 32
 
 // copied is a copy of the state, which counts as work.
 func (e *evaluator) copied() *state {

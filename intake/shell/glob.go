@@ -98,7 +98,7 @@ func (e *evaluator) matches(glob, word string) bool {
 
 // stepsPerCell is how many characters are held against a character of a glob in the
 // time that a byte of a value is made.
-const stepsPerCell = 32
+const stepsPerCell = 8
 
 // glob is the regular expression of a glob, to be held against some characters
 // altogether; nil where it is none, or where the script takes too much.

@@ -23,7 +23,7 @@ import (
 // Bounds of an evaluation, far above any launch script.
 const (
 	maxSteps = 20_000  // statements
-	maxCells = 1 << 22 // bytes of all values together, as they are made
+	maxCells = 1 << 24 // bytes of all values together, as they are made
 	maxValue = 1 << 17 // bytes of one value
 	maxDepth = 24      // functions and scripts in scripts
 )

@@ -269,10 +269,11 @@ func TestCopies(t *testing.T) {
 		fmt.Fprintf(&variables, "V%d=1\n", i)
 	}
 	for script, over := range map[string]bool{
-		variables.String() + strings.Repeat("if [ -f x ]; then A=2; fi\n", 4000):                true,
-		variables.String() + "f() { [ -f x ] && return; A=2; }\n" + strings.Repeat("f\n", 4000): true,
-		variables.String() + strings.Repeat("(A=2)\n", 4000):                                    true,
-		"A=1\nB=2\nf() { [ -f x ] && return; A=2; }\n" + strings.Repeat("f\n(B=3)\n", 500):      false,
+		variables.String() + strings.Repeat("if [ -f x ]; then A=2; fi\n", 4000):                               true,
+		variables.String() + "f() { [ -f x ] && return; A=2; }\n" + strings.Repeat("f\n", 4000):                true,
+		variables.String() + strings.Repeat("(A=2)\n", 4000):                                                   true,
+		"A=1\nB=2\nf() { [ -f x ] && return; A=2; }\n" + strings.Repeat("f\n(B=3)\n", 500):                     false,
+		strings.Repeat("DATA=\"${DATA} 11554765.15 /data/"+strings.Repeat("d", 120)+"_text_document\"\n", 250): false,
 	} {
 		s, err := Read([]byte(script), Call{})
 		if err != nil {
