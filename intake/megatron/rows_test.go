@@ -332,6 +332,16 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
+// TestSwissArmy: SwissArmyTransformer has names of its own for widths and positions.
+func TestSwissArmy(t *testing.T) {
+	d := launched(t, "finetune.py --model-parallel-size 8 --num-layers 70 --hidden-size 12288 --inner-hidden-size 32768 --num-attention-heads 96 --hidden-size-per-attention-head 64 --max-sequence-length 2048")
+	for path, want := range map[string]int64{"model.ffn_hidden_size": 32768, "model.head_dim": 64, "model.max_positions": 2048, "constraints.layout.tensor_parallel": 8} {
+		if got := d.Int(path); got != want {
+			t.Errorf("%s = %d, want %d", path, got, want)
+		}
+	}
+}
+
 // TestTokens: a run that ends after tokens, or whose rate is counted in them, has as
 // many steps; of several ends the first counts.
 func TestTokens(t *testing.T) {
