@@ -455,15 +455,19 @@ func TestComponents(t *testing.T) {
 // writes them.
 func TestWrittenDirectives(t *testing.T) {
 	const script = "NODES=4\ncat > run.sbatch <<%s\n#!/bin/bash\n#SBATCH --nodes=$NODES --gres=gpu:8\n#SBATCH --partition=$1\nsrun torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\nEOF\nsbatch run.sbatch\n"
-	for quote, why := range map[string]string{"EOF": "its value is known only when the script runs", "'EOF'": "sbatch expands nothing in its comments"} {
-		r, diags := Import([]File{{Name: "submit.sh", Content: fmt.Appendf(nil, script, quote)}}, Options{})
+	for quote, why := range map[string]string{"EOF": "its value is known only when the script runs", "-EOF": "its value is known only when the script runs", "'EOF'": "sbatch expands nothing in its comments"} {
+		content := fmt.Sprintf(script, quote)
+		if quote == "-EOF" { // which takes the tabs away that lines begin with
+			content = strings.ReplaceAll(content, "\n#", "\n\t#")
+		}
+		r, diags := Import([]File{{Name: "submit.sh", Content: []byte(content)}}, Options{})
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
 		if !slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--partition" && f.Line == 5 && f.Why == why }) {
 			t.Errorf("%s: %+v", quote, r.Findings)
 		}
-		if nodes := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--nodes" && f.Verdict == draft.Mapped }); nodes != (quote == "EOF") {
+		if nodes := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--nodes" && f.Verdict == draft.Mapped }); nodes != (quote != "'EOF'") {
 			t.Errorf("%s: nodes read is %t", quote, nodes)
 		}
 	}

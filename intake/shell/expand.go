@@ -252,20 +252,37 @@ func (e *evaluator) counted(s string, at syntax.Pos) text {
 	return t
 }
 
-// heredoc expands the text of a here-document.
+// heredoc expands the text of a here-document, of which <<- takes the tabs away that lines begin
+// with.
 func (e *evaluator) heredoc(r *syntax.Redirect) text {
-	if quotedWord(r.Word) {
-		var t text
-		for _, p := range r.Hdoc.Parts {
-			if l, ok := p.(*syntax.Lit); ok {
-				t = append(t, e.counted(l.Value, l.Pos())...)
-			}
-		}
-		return t
-	}
+	quoted := quotedWord(r.Word)
+	begins := r.Op == syntax.DashHdoc
 	var t text
 	for _, p := range r.Hdoc.Parts {
-		t = append(t, e.part(p, true)...)
+		l, literal := p.(*syntax.Lit)
+		switch {
+		case literal && quoted:
+			t = append(t, untabbed(e.counted(l.Value, l.Pos()), r.Op, &begins)...)
+		case literal:
+			t = append(t, untabbed(e.part(p, true), r.Op, &begins)...)
+		case !quoted:
+			t, begins = append(t, e.part(p, true)...), false
+		}
 	}
 	return t
+}
+
+// untabbed is a part of a here-document of <<-; begins is that a line begins with it.
+func untabbed(t text, op syntax.RedirOperator, begins *bool) text {
+	if op != syntax.DashHdoc {
+		return t
+	}
+	kept := t[:0:0]
+	for _, c := range t {
+		if *begins = *begins && c.b == '\t' || c.b == '\n'; c.b == '\t' && *begins {
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept
 }

@@ -294,17 +294,21 @@ const HetJob = "hetjob"
 // first command (_opt_batch_script of Slurm's src/sbatch/opt.c), and those of a script
 // in a here-document. late are the others, strays the words of neither.
 func directives(src []byte, p *Parsed) (all, late, strays []Directive) {
-	document := map[int]bool{} // the lines of here-documents
+	document := map[int]syntax.RedirOperator{} // the lines of here-documents
 	syntax.Walk(p.File, func(n syntax.Node) bool {
 		if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil {
 			for i := r.Hdoc.Pos().Line(); i <= r.Hdoc.End().Line(); i++ {
-				document[int(i)] = true
+				document[int(i)] = r.Op
 			}
 		}
 		return true
 	})
 	begun := false
 	for i, line := range strings.Split(string(src), "\n") {
+		op, written := document[i+1]
+		if op == syntax.DashHdoc {
+			line = strings.TrimLeft(line, "\t")
+		}
 		rest, ok := strings.CutPrefix(line, "#SBATCH")
 		if plain := strings.TrimSpace(line); !strings.HasPrefix(plain, "#") && plain != "" {
 			begun = true
@@ -316,12 +320,12 @@ func directives(src []byte, p *Parsed) (all, late, strays []Directive) {
 			return append(all, Directive{Name: HetJob, Line: i + 1}), late, strays
 		}
 		found, stray := optionsOf(rest, i+1)
-		if begun && !document[i+1] {
+		if begun && !written {
 			late = append(late, found...)
 			continue
 		}
 		all = append(all, found...)
-		if stray != "" && !document[i+1] { // a shell may make something else of it there
+		if stray != "" && !written { // a shell may make something else of it there
 			strays = append(strays, Directive{Name: stray, Line: i + 1})
 		}
 	}
