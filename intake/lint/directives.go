@@ -197,6 +197,9 @@ func (s *script) number(name string) (int, directive, bool) {
 
 var expansion = regexp.MustCompile(`\$[A-Za-z_{(]|` + "`")
 
+// none is a number that is not above 0.
+var none = regexp.MustCompile(`^(?:[+-]?0+|-[0-9]+)$`)
+
 // checkDirectives checks each #SBATCH line.
 func checkDirectives(s *script) {
 	seen := map[string]directive{}
@@ -212,6 +215,9 @@ func checkDirectives(s *script) {
 		}
 		if m := expansion.FindString(d.value); m != "" {
 			s.report(DirectiveVariable, d.at, fmt.Sprintf("sbatch expands no variables in its comments: --%s is %q as it stands. Give the option on the command line of sbatch, or write the value; in names of files, Slurm knows %%j (job), %%x (name of the job) and %%u (user).", d.name, d.value))
+		}
+		if none.MatchString(d.value) && slices.ContainsFunc(counts(), func(c counted) bool { return c.Option == d.name }) {
+			s.report(UnknownDirective, d.at, fmt.Sprintf("sbatch refuses --%s=%s: it takes a whole number above 0.", d.name, d.value))
 		}
 		if before, ok := seen[d.name]; ok && before.value != d.value {
 			s.report(RepeatedDirective, d.at, fmt.Sprintf("--%s is %q on line %d and %q here. The last one counts. Remove one.", d.name, before.value, before.at.Start.Line, d.value))

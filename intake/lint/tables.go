@@ -54,6 +54,11 @@ func findLetter(letter string, of func(*slurm.CommandOption) bool) *slurm.Comman
 func forSBatch(o *slurm.CommandOption) bool { return o.SBatch }
 func forSRun(o *slurm.CommandOption) bool   { return o.SRun }
 
+// counted is an option of sbatch that takes a number above 0.
+type counted struct{ Option, Source string }
+
+var counts = table[counted]("counts")
+
 // variable is an environment variable that some program reads.
 type ncclVariable struct{ Name, Source string }
 
