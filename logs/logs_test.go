@@ -1014,6 +1014,23 @@ func TestTimersOfHosts(t *testing.T) {
 	}
 }
 
+// TestTimersOfAllRanks: with --timing-log-option all every rank has a line, of which the slowest counts.
+func TestTimersOfAllRanks(t *testing.T) {
+	const step, all = " iteration        1/ 40 | elapsed time per iteration (ms): 100.0 |\n", "times across ranks (ms):\n"
+	const text = all + "  train/valid/test-data-iterators-setup:\n     rank  0: 120.00\n  load-checkpoint:\n     rank  0: 0.37\n     rank  1: 1170.00\n" + step +
+		all + "  forward-backward:\n     rank  0: 80.10\n     rank  1: 81.00\n     rank 10: 79.00\n  optimizer:\n     rank  0: 8.00\n" +
+		all + "  save-checkpoint:\n     rank  0: 121.00\n     rank  1: 120.00\n"
+	for _, prefix := range []string{"", "node-1: ", "[default0]:", "3: [rank3]:"} {
+		l := parse(prefixed(prefix, text))
+		if len(l.Phases) != 2 || l.Phases[0] != (Phase{Kind: Load, Seconds: 1.17}) || l.Phases[1] != (Phase{Kind: Save, Iteration: 1, Seconds: 0.121}) {
+			t.Errorf("%q: %+v", prefix, l.Phases)
+		}
+		if len(l.Timers) != 2 || l.Timers[0].Name != "forward-backward" || l.Timers[0].Seconds != 0.081 || l.Timers[1].Name != "optimizer" || l.Timers[1].Seconds != 0.008 {
+			t.Errorf("%q: %+v", prefix, l.Timers)
+		}
+	}
+}
+
 // TestAsPrinted: lines as public logs have them.
 func TestAsPrinted(t *testing.T) {
 	const step = " iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n"

@@ -18,6 +18,8 @@ var (
 	megatronMemory = compile(`\(after (\d+) iterations\) memory \((MB|GB)\) \|(.*)`)
 	megatronTimer  = compile(`(?:^|[^ ]) {2,9}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = compile(`(?:^|[^ ]) {2,9}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
+	megatronNamed  = compile(`(?:^ {1,9}|[^ ] {2,9})([a-z][a-z0-9/-]+):$`) // --timing-log-option all: each rank has a line
+	megatronOne    = compile(`(?:^|[^ ]) {4,12}rank +\d+: (\d+\.\d+)$`)
 	megatronWorld  = compile(`\busing world size: (\d+), data-parallel[ -]size: `)
 	megatronSize   = compile(`(?:[, \]]|None)(context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
 	megatronFact   = compile(`(?:^ {1,2}|[^ ] +)(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
@@ -28,6 +30,7 @@ var (
 type timerBlock struct {
 	open    bool
 	speaker string
+	named   string // the timer of the ranks that follow
 }
 
 // phases of Megatron-LM's timers that are no part of a step.
@@ -92,8 +95,8 @@ func megatron(p *Parser, text string) bool {
 		return true
 	}
 	switch {
-	case strings.Contains(text, "time across ranks (ms)"):
-		p.timers = timerBlock{true, strings.Clone(p.speaker)}
+	case strings.Contains(text, " across ranks (ms):"):
+		p.timers = timerBlock{open: true, speaker: strings.Clone(p.speaker)}
 		return true
 	case strings.HasPrefix(text, "time to initialize megatron"), strings.Contains(text, "[after in-process setup and before initialize_megatron]"):
 		p.launch()
@@ -156,22 +159,35 @@ func (p *Parser) megatronMemory(iteration int, fields string) {
 // megatronTimer reads one timer of a list: of all ranks the slowest. Those of
 // a step were divided by the steps of the interval before they were printed.
 func (p *Parser) megatronTimer(text string) bool {
-	m := megatronTimer.FindStringSubmatch(text)
-	if m == nil {
-		if m = megatronMost.FindStringSubmatch(text); m == nil {
-			p.timers.open = false
-			return false
-		}
+	if m := megatronNamed.FindStringSubmatch(text); m != nil {
+		p.timers.named = strings.Clone(m[1])
+		return true
 	}
-	seconds := number(m[len(m)-1]) / 1000
-	if kind, ok := megatronPhases[m[1]]; ok {
+	name, value := p.timers.named, ""
+	if m := megatronTimer.FindStringSubmatch(text); m != nil {
+		name, value = m[1], m[3]
+	} else if m := megatronMost.FindStringSubmatch(text); m != nil {
+		name, value = m[1], m[2]
+	} else if m := megatronOne.FindStringSubmatch(text); m != nil && name != "" {
+		value = m[1]
+	} else {
+		p.timers.open = false
+		return false
+	}
+	seconds := number(value) / 1000
+	if kind, ok := megatronPhases[name]; ok {
 		if kind == Save || seconds > 0.01 { // nothing to load takes no time
 			p.phase(kind, seconds)
 		}
 		return true
 	}
-	if p.trained(len(p.log.Launches) - 1) { // before the first step others are printed
-		p.timer(m[1], seconds)
+	if !p.trained(len(p.log.Launches) - 1) { // others are printed
+		return true
 	}
+	if n := len(p.log.Timers) - 1; p.timers.named != "" && n >= 0 && p.log.Timers[n].Name == name && p.log.Timers[n].Iteration == p.iteration() {
+		p.log.Timers[n].Seconds = max(p.log.Timers[n].Seconds, seconds)
+		return true
+	}
+	p.timer(name, seconds)
 	return true
 }
