@@ -596,6 +596,11 @@ func TestClock(t *testing.T) {
 	if len(l.Phases) != 1 || l.Phases[0].Kind != Start || l.Phases[0].Seconds != 40 {
 		t.Errorf("%+v", l.Phases)
 	}
+	const primus = "[20260511 02:20:%02d][rank-0/8][INFO ] [-----trainer.py:1576] : iteration %d/ 9 | elapsed time per iteration (ms): 9000.0 |\n"
+	l = parse("[20260511 02:20:00][rank-0/8][INFO ] [-----trainer.py:9] : begins\nndc: job 1 on a\n" + fmt.Sprintf(primus, 14, 1) + fmt.Sprintf(primus, 23, 2))
+	if took := l.Launches[0].Ended.Sub(l.Launches[0].Began); took != 9*time.Second {
+		t.Errorf("of Primus: %v", took)
+	}
 }
 
 // TestUnstampedSteps: steps whose lines have no time take what they say that they took,

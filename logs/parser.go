@@ -161,10 +161,11 @@ func (p *Parser) say(text string) {
 	p.failure(text)
 }
 
-// stamp is a time as the frameworks print it, and layouts what it looks like.
+// stamp is a time as the frameworks print it, and layouts what it looks like; the last is
+// of Primus, around Megatron-LM.
 var (
-	stamp   = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?`)
-	stamped = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05,999999999"}
+	stamp   = regexp.MustCompile(`\d{4}(?:-\d\d-\d\d[ T]|\d{4} )\d\d:\d\d:\d\d(?:[.,]\d{1,9})?`)
+	stamped = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05,999999999", "20060102 15:04:05"}
 )
 
 // time keeps the time that a line begins with. Zones are not printed; nodes of
