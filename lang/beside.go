@@ -3,7 +3,6 @@ package lang
 import (
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -29,26 +28,52 @@ func (m *module) beside(root, name string) string {
 	if m.alone == "" {
 		return ""
 	}
+	if m.others == nil {
+		m.others = m.given()
+	}
+	return m.others[root+"."+name]
+}
+
+// given is what the other files of the folder define, each with the first file that does.
+// It is read once, and no further than a folder may be large.
+func (m *module) given() map[string]string {
+	files, left := map[string]string{}, maxFolder
 	entries, _ := fs.ReadDir(m.fsys, m.folder) // what cannot be read has nothing
 	for _, e := range entries {
 		file := path.Join(m.folder, e.Name())
 		if e.IsDir() || ignored(e.Name()) || !strings.HasSuffix(e.Name(), ".hcl") || file == m.alone {
 			continue
 		}
-		if blocks, _ := blocksOf(m.fsys, file); slices.ContainsFunc(blocks, func(b *hclsyntax.Block) bool { return gives(b, root, name) }) {
-			return file
+		src, _ := ReadFile(m.fsys, file)
+		if left -= len(src); left < 0 {
+			break
+		}
+		body, _ := parseSource(src, file)
+		if body == nil {
+			continue
+		}
+		for _, b := range body.Blocks {
+			for _, name := range gives(b) {
+				if files[name] == "" {
+					files[name] = file
+				}
+			}
 		}
 	}
-	return ""
+	return files
 }
 
-// gives reports whether a block of a file defines root.name.
-func gives(b *hclsyntax.Block, root, name string) bool {
-	switch root {
-	case "local":
-		return b.Type == "locals" && b.Body.Attributes[name] != nil
-	case "var":
-		root = "variable"
+// gives lists what a block of a file defines, as it is referred to.
+func gives(b *hclsyntax.Block) (names []string) {
+	switch {
+	case b.Type == "locals":
+		for name := range b.Body.Attributes {
+			names = append(names, "local."+name)
+		}
+	case len(b.Labels) == 1 && b.Type == "variable":
+		names = append(names, "var."+b.Labels[0])
+	case len(b.Labels) == 1:
+		names = append(names, b.Type+"."+b.Labels[0])
 	}
-	return b.Type == root && len(b.Labels) == 1 && b.Labels[0] == name
+	return names
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,6 +171,33 @@ func TestFolder(t *testing.T) {
 	} else if want := `There is no local "more". b.hcl beside this file has it, and the file was read alone. Name the folder instead: jobs.`; diags[0].Detail != want {
 		t.Errorf("%s", diags[0].Detail)
 	}
+}
+
+// TestBesideOnce: where a file that was read alone lacks many names, the files beside it are read once.
+func TestBesideOnce(t *testing.T) {
+	var wrong strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&wrong, "  a%d = local.b%d\n", i, i)
+	}
+	fsys := &opened{files("a.hcl", "locals {\n"+wrong.String()+"}\n", "b.hcl", "locals {\n  b7 = 1\n}\n"), map[string]int{}}
+	_, diags := Load(fsys, "a.hcl", Options{})
+	if fsys.times["b.hcl"] != 1 {
+		t.Errorf("b.hcl was read %d times", fsys.times["b.hcl"])
+	}
+	if n := len(diags); n < 50 || !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return strings.Contains(d.Detail, "b.hcl beside this file has it") }) {
+		t.Errorf("%d: %v", n, diags)
+	}
+}
+
+// opened counts how often files are opened.
+type opened struct {
+	fs.FS
+	times map[string]int
+}
+
+func (o *opened) Open(name string) (fs.File, error) {
+	o.times[name]++
+	return o.FS.Open(name)
 }
 
 // TestPrecedence: of several values of a variable the last of the command line counts, of values and

@@ -41,6 +41,7 @@ const (
 type sources struct {
 	folder        string
 	alone         string            // the file, where it was read without the others of its folder
+	others        map[string]string // what those define, once it was asked for, and in which of them
 	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
 	autoVariables []string          // *.auto.ndcvars files
 	ok            bool              // nothing was reported
