@@ -236,26 +236,62 @@ func (a *argument) dropEntries(keys []string) *argument {
 	return &left
 }
 
+// basis is a job as the base of others at a site.
+type basis struct {
+	job, site *node
+}
+
+// basisTree is a basis evaluated over its own base, and how many jobs it consists of.
+type basisTree struct {
+	tree *block
+	jobs int
+}
+
 // jobTree evaluates a job block over its base, in a scope that says which
 // element and which site it is for. above are the jobs that have it as their
 // base.
 func (l *loader) jobTree(n *node, s scope, above []*node) *block {
+	return l.jobOverBase(n, s, above).tree
+}
+
+func (l *loader) jobOverBase(n *node, s scope, above []*node) basisTree {
 	t := l.evaluate(withoutRepetition(n.block), schema.File.Block("job"), s)
 	base := t.args["base"]
 	if !l.checkWithout(t) {
 		t.broken = true
 	}
 	if base == nil {
-		return t
+		return basisTree{t, 1}
 	}
-	b := l.baseJob(base, append(slices.Clone(above), n))
+	above = append(slices.Clone(above), n)
+	under := basisTree{}
+	b := l.baseJob(base, above)
+	if b != nil {
+		under = l.underJobs(b, s.site, above)
+	}
+	if b != nil && len(above)+under.jobs > maxChain {
+		l.longChain(base)
+		b = nil
+	}
 	if b == nil {
 		t.broken, t.partial = true, true
-		return t
+		return basisTree{t, 1}
 	}
-	inner := b.scope
-	inner.site = s.site
-	return merge(left(l.jobTree(b, inner, append(slices.Clone(above), n)), t), t, adding)
+	return basisTree{merge(left(under.tree, t), t, adding), under.jobs + 1}
+}
+
+// underJobs is a job as the base of others. It is evaluated once for a site, and each of
+// them has a copy, in which it may note what it reported.
+func (l *loader) underJobs(n, site *node, above []*node) basisTree {
+	at := basis{n, site}
+	under, known := l.bases[at]
+	if !known {
+		s := n.scope
+		s.site = site
+		under = l.jobOverBase(n, s, above)
+		l.bases[at] = under
+	}
+	return basisTree{under.tree.copied(), under.jobs}
 }
 
 // baseJob finds the job that another has as its base; nil after a report.
@@ -269,7 +305,7 @@ func (l *loader) baseJob(base *argument, above []*node) *node {
 		return nil
 	}
 	if len(above) >= maxChain {
-		l.fail(FileTooLarge, base.source.Range, "More than %d jobs are the bases of one another here, and no job needs that many.", maxChain)
+		l.longChain(base)
 		return nil
 	}
 	for _, name := range []string{"for_each", "count"} {
@@ -279,6 +315,11 @@ func (l *loader) baseJob(base *argument, above []*node) *node {
 		}
 	}
 	return b
+}
+
+// longChain reports a base that stands behind too many jobs.
+func (l *loader) longChain(base *argument) {
+	l.fail(FileTooLarge, base.source.Range, "More than %d jobs are the bases of one another here, and no job needs that many.", maxChain)
 }
 
 // baseCycle reports jobs of which each has the next as its base, once.

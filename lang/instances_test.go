@@ -281,3 +281,16 @@ func TestWithoutEntries(t *testing.T) {
 		t.Error("X has a source")
 	}
 }
+
+// TestChainOfBases: jobs of which each is the base of the next are evaluated once each.
+func TestChainOfBases(t *testing.T) {
+	var chain strings.Builder
+	for i, base := 1, "j"; i < 990; i++ {
+		fmt.Fprintf(&chain, "job \"j%d\" {\n  base = job.%s\n  training {\n    seed = %d\n  }\n}\n", i, base, i)
+		base = fmt.Sprintf("j%d", i)
+	}
+	w, diags := Load(files("job.hcl", minimal(chain.String(), "", "steps = 10")), "job.hcl", Options{})
+	if len(diags) > 0 || len(w.Jobs) != 990 {
+		t.Fatalf("%d jobs: %v", len(w.Jobs), diags)
+	}
+}

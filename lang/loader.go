@@ -27,6 +27,9 @@ type loader struct {
 	nodes   map[string]*node    // by their addresses, of all modules and of the catalogue
 	stack   []*node             // being evaluated
 
+	bases      map[basis]basisTree // of jobs that are the base of others
+	siteOfBase map[*node]*node     // that they name
+
 	severalSites bool // what is built is for more than one site
 	root         *module
 	planned      []cty.Value // the jobs that were made, as policies see them
@@ -34,7 +37,7 @@ type loader struct {
 }
 
 func newLoader(fsys fs.FS, o Options) *loader {
-	return &loader{fsys: fsys, options: o, budget: budget.New(), files: map[string][]byte{}, folders: map[string]*sources{}, nodes: map[string]*node{}}
+	return &loader{fsys: fsys, options: o, budget: budget.New(), files: map[string][]byte{}, folders: map[string]*sources{}, nodes: map[string]*node{}, bases: map[basis]basisTree{}, siteOfBase: map[*node]*node{}}
 }
 
 // load runs the phases; later ones need what earlier ones found.

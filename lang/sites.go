@@ -170,7 +170,12 @@ func (l *loader) siteOf(n *node, s scope, above []*node) *node {
 	if base == nil {
 		return nil
 	}
-	return l.siteOf(base, base.scope, append(slices.Clone(above), n))
+	at, known := l.siteOfBase[base]
+	if !known {
+		at = l.siteOf(base, base.scope, append(slices.Clone(above), n))
+		l.siteOfBase[base] = at
+	}
+	return at
 }
 
 // siteAt is the site that a value names, or, after a report, one of which

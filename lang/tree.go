@@ -256,6 +256,17 @@ func (b *block) adopt(at diag.Range) *block {
 	return &c
 }
 
+// copied returns a copy in which reports may be noted.
+func (b *block) copied() *block {
+	c := *b
+	c.args = maps.Clone(b.args)
+	c.blocks = make([]*block, len(b.blocks))
+	for i, n := range b.blocks {
+		c.blocks[i] = n.copied()
+	}
+	return &c
+}
+
 // sources adds the places of everything in the block, under a path prefix.
 func (b *block) sources(prefix string, to job.Sources) {
 	to[prefix] = job.Source{Origin: b.origin, Range: b.at}
