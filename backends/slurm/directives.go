@@ -68,6 +68,10 @@ type directiveList struct {
 func (d *directiveList) flag(name string)          { d.lines = append(d.lines, "--"+name) }
 func (d *directiveList) always(name, value string) { d.lines = append(d.lines, "--"+name+"="+value) }
 
+// valueSummary is the summary of all diagnostics on what Slurm would not read, or would read
+// as something else.
+const valueSummary = "Value cannot stand in an #SBATCH line"
+
 // text adds a directive whose value the user wrote at slurm.ARGUMENT. What is unfit
 // for it says why a value that can stand in a line is none that sbatch takes, or "".
 func (d *directiveList) text(name, argument, value string, unfit ...func(string) string) {
@@ -76,7 +80,7 @@ func (d *directiveList) text(name, argument, value string, unfit ...func(string)
 	}
 	for _, unfit := range append([]func(string) string{unfitDirective}, unfit...) {
 		if why := unfit(value); why != "" {
-			d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument), "Value cannot stand in an #SBATCH line",
+			d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument), valueSummary,
 				fmt.Sprintf("The value %q of %s %s", value, argument, why))
 			return
 		}
@@ -243,7 +247,7 @@ func (d *directiveList) other(v job.Variable) {
 		why = fmt.Sprintf("is %q, which for Slurm is more than slurm.time (%s), so that it refuses the job. Write less, or raise slurm.time.", v.Value, clock(limit))
 	}
 	if why != "" {
-		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line", fmt.Sprintf("The directive %q %s", v.Name, why))
+		d.diags.Error(IDDirectiveValue, at, valueSummary, fmt.Sprintf("The directive %q %s", v.Name, why))
 		return
 	}
 	if v.Value == "" || v.Value == "true" && optionOf()[v.Name].Argument != "required" {

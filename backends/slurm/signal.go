@@ -46,7 +46,7 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 				fmt.Sprintf("A step, a save and the %.0f s by which Slurm may be early take %.0f s, and the limit is %.0f s. Ask for more time, or leave signal out.", float64(slurmEarly), float64(lead), float64(s.Time)))
 		}
 	case !signalSyntax.MatchString(text) || signalSeconds(text) > signalMost:
-		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line",
+		d.diags.Error(IDDirectiveValue, at, valueSummary,
 			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\", of at most %.0f s.", text, float64(signalMost)))
 		return
 	case s.Time > 0 && signalSeconds(text)+slurmEarly >= s.Time:

@@ -149,7 +149,7 @@ func checkLines(j *job.Job, t *job.Template, text string, directives []string, d
 		case strings.HasPrefix(line, "#PBS") || strings.HasPrefix(line, "#BSUB") || strings.HasPrefix(line, "#SLURM"):
 			fail(IDTemplate, templateSummary, "%s makes the line %q, which sbatch may read as directives of another scheduler. Write #SBATCH lines.", t.Part, line)
 		case strings.HasPrefix(line, "#SBATCH") && first != "#SBATCH":
-			fail(IDDirectiveValue, "Value cannot stand in an #SBATCH line", "%s makes the line %q, which has no space behind #SBATCH.", t.Part, line)
+			fail(IDDirectiveValue, valueSummary, "%s makes the line %q, which has no space behind #SBATCH.", t.Part, line)
 		case first == "#SBATCH":
 			checkDirectives(rest, directives, t.Part, fail)
 		}
@@ -162,7 +162,7 @@ func checkLines(j *job.Job, t *job.Template, text string, directives []string, d
 func checkDirectives(line string, directives []string, part string, fail func(diag.ID, string, string, ...any)) {
 	bare := quotedValue.ReplaceAllString(line, "=x$1")
 	if strings.ContainsAny(bare, "\\'`\"") {
-		fail(IDDirectiveValue, "Value cannot stand in an #SBATCH line", "%s makes \"#SBATCH %s\", with a backslash or a quote that Slurm reads by rules of its own. Use plain values, or --NAME=\"VALUE\" for one with spaces.", part, line)
+		fail(IDDirectiveValue, valueSummary, "%s makes \"#SBATCH %s\", with a backslash or a quote that Slurm reads by rules of its own. Use plain values, or --NAME=\"VALUE\" for one with spaces.", part, line)
 		return
 	}
 	for i, w := range strings.Fields(bare) {
@@ -188,7 +188,7 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 		}
 		read := isLong && value != "" && !strings.Contains(line, `"`) // the value as it stands there
 		if why := refused(name, value); why != "" && (read || !optionOf()[name].SBatch) {
-			fail(IDDirectiveValue, "Value cannot stand in an #SBATCH line", "%s makes \"#SBATCH %s\". The directive %q %s", part, line, name, why)
+			fail(IDDirectiveValue, valueSummary, "%s makes \"#SBATCH %s\". The directive %q %s", part, line, name, why)
 			return
 		}
 		for _, d := range directives {
