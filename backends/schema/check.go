@@ -31,7 +31,7 @@ func (o *Option) choices() []string {
 	out := make([]string, len(o.Choices))
 	for i, c := range o.Choices {
 		_, member, dotted := strings.Cut(c, ".")
-		if dotted && !isNumber(c) {
+		if dotted && !IsNumber(c) {
 			c = member
 		}
 		out[i] = c
@@ -108,7 +108,7 @@ func (o *Option) wrongType(v string) string {
 			return "a whole number"
 		}
 	case "float":
-		if !isNumber(v) {
+		if !IsNumber(v) {
 			return "a number"
 		}
 	case "bool":
@@ -119,7 +119,8 @@ func (o *Option) wrongType(v string) string {
 	return ""
 }
 
-func isNumber(v string) bool {
+// IsNumber reports text that spells a number.
+func IsNumber(v string) bool {
 	_, err := strconv.ParseFloat(v, 64)
 	return err == nil
 }

@@ -58,7 +58,7 @@ func (s *script) arguments(l *launch) *arguments {
 	for _, w := range l.words {
 		name, value, joined := strings.Cut(w.Text, "=")
 		switch {
-		case optionWord.MatchString(w.Text) && !isNumber(w.Text):
+		case optionWord.MatchString(w.Text) && !schema.IsNumber(w.Text):
 			o := option{name: name, line: w.Line, maybe: w.Maybe, joined: joined, packed: w.Packed}
 			if joined {
 				o.values, o.open = []shell.Word{{Text: value, Line: w.Line, Open: w.Open, Maybe: w.Maybe}}, w.Open
@@ -119,11 +119,6 @@ func mostValues(name string) int {
 		}
 	}
 	return most
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
 }
 
 // tables are the options of all releases.
@@ -307,7 +302,7 @@ func (o *option) texts() []string {
 	var all []string
 	for _, v := range o.values {
 		text := v.Text
-		if isNumber(strings.ReplaceAll(text, "_", "")) { // Python takes 1_000 for a number
+		if schema.IsNumber(strings.ReplaceAll(text, "_", "")) { // Python takes 1_000 for a number
 			text = strings.ReplaceAll(text, "_", "")
 		}
 		all = append(all, text)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/deepspeed"
+	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
 )
@@ -73,7 +74,7 @@ func (x *dialect) unquoted(root tree.Object) tree.Object {
 			case entry.Type == "bool" && slices.Contains([]string{"false", "f", "no", "n", "off", "0"}, strings.ToLower(text)):
 				o[i].Value = false
 			case entry.Type == "float" || entry.Type == "int" && !strings.ContainsAny(text, "eE"):
-				if isNumber(text) {
+				if schema.IsNumber(text) {
 					o[i].Value = numeral(text, m.Text())
 				}
 			}
@@ -185,11 +186,6 @@ func Included(filter string) (nodes, gpus int64) {
 		nodes, gpus = nodes+1, n
 	}
 	return nodes, gpus
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
 }
 
 // zero reads from where the rate rises.
@@ -341,7 +337,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained, configured b
 			if name == "--num_machines" {
 				unknown = append(unknown, "cluster.nodes")
 			}
-			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
+			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: draft.OnlyRunKnows})
 		case !script && strings.ReplaceAll(name, "-", "_") == "__nnodes" && err == nil && n > 0:
 			d.Set("cluster.nodes", n, places[i])
 		case !script && strings.ReplaceAll(name, "-", "_") == "__nproc_per_node" && err == nil && n > 0:
@@ -351,7 +347,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained, configured b
 			switch {
 			case open:
 				unknown = append(unknown, "cluster.nodes", "cluster.gpus_per_node")
-				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
+				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: draft.OnlyRunKnows})
 			case gpus == 0:
 				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "it says no one number of GPUs for all nodes: --nodes and --gpus do"})
 			default:
@@ -369,7 +365,7 @@ func Launcher(d *draft.Draft, file string, command []Word, trained, configured b
 			ranks, at = n, places[i]
 		case i == program:
 			script = true
-		case !strings.HasPrefix(w, "-") || isNumber(w):
+		case !strings.HasPrefix(w, "-") || schema.IsNumber(w):
 		case name == "--num_nodes" && err == nil && n > 0:
 			d.Set("cluster.nodes", n, places[i])
 		case name == "--num_gpus" && err == nil && n > 0:

@@ -124,7 +124,7 @@ func (r *reading) key(k key) {
 	case k.open && class.Kind == schema.Chosen && strings.Contains(k.Text(), "BASH_SOURCE"):
 		o = left("beside the script, where ndc has a place of its own")
 	case k.open && (u == nil || u.Left == ""):
-		o = unknown("its value is known only when the script runs")
+		o = unknown(draft.OnlyRunKnows)
 		if u != nil {
 			r.label(k, u.Argument, "")
 		}
@@ -152,7 +152,7 @@ func (r *reading) key(k key) {
 	case draft.IsSecret(k.path, value):
 		o = unknown(draft.NoSecrets)
 		value = draft.Guarded(k.path, value)
-	case (entry.Type == "int" || entry.Type == "float") && isNumber(k.Text()):
+	case (entry.Type == "int" || entry.Type == "float") && schema.IsNumber(k.Text()):
 		o = unknown(quoted)
 	default:
 		if problem := r.refused(entry, k); problem != nil {
@@ -226,7 +226,7 @@ const quoted = "in quotes it is text, and a number is expected"
 func (r *reading) plain(k key, path string) outcome {
 	v, ok := convert(path, k.Node)
 	switch {
-	case !ok && isNumber(k.Text()):
+	case !ok && schema.IsNumber(k.Text()):
 		return unknown(quoted)
 	case !ok:
 		return unknown("not a value of " + path)
