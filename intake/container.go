@@ -26,7 +26,7 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 		return false
 	}
 	open := func(w shell.Word, name, value string) {
-		in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: name, Value: draft.Guarded("", value), Verdict: draft.Unknown, Why: "its value is known only when the script runs"})
+		in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: name, Value: draft.Guarded("", value), Verdict: draft.Unknown, Why: draft.OnlyRunKnows})
 	}
 	unknown := func(text string) bool { return strings.ContainsAny(text, "$`(<") }
 	words := c.Words[start+2:]
@@ -134,7 +134,6 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 		}
 		told[f] = true
 	}
-	const open = "its value is known only when the script runs"
 	var mounted []string
 	var at shell.Word
 	for _, c := range append(s.Commands, s.Lists...) {
@@ -145,13 +144,13 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 			}
 			switch {
 			case name == "--container-image" && strings.ContainsAny(value, "$`(<"):
-				found(w, name, value, draft.Unknown, "", open)
+				found(w, name, value, draft.Unknown, "", draft.OnlyRunKnows)
 			case name == "--container-image":
 				in.d.Set(containerImage, value, megatron.Place(file, w))
 			case name == "--container-workdir" && path.IsAbs(value) && !strings.ContainsAny(value, "$`(<"):
 				in.d.Set("slurm.container.workdir", value, megatron.Place(file, w))
 			case name == "--container-workdir":
-				found(w, name, value, draft.Unknown, "", open)
+				found(w, name, value, draft.Unknown, "", draft.OnlyRunKnows)
 			case name == "--container-mounts":
 				at, mounted = w, nil
 				for _, m := range strings.Split(value, ",") {
@@ -161,7 +160,7 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 					case known && path.IsAbs(m): // pyxis mounts it at its own place
 						mounted = append(mounted, m+":"+m)
 					case m != "" && !own:
-						found(w, name, m, draft.Unknown, "", open)
+						found(w, name, m, draft.Unknown, "", draft.OnlyRunKnows)
 					}
 				}
 			}

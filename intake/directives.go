@@ -60,7 +60,7 @@ func (in *intake) directive(file string, d shell.Directive) {
 	owner := slurm.Owner(d.Name)
 	switch {
 	case d.Open:
-		found(draft.Unknown, "", "its value is known only when the script runs")
+		found(draft.Unknown, "", draft.OnlyRunKnows)
 	case strings.ContainsAny(d.Value, "$`"):
 		found(draft.Unknown, "", "sbatch expands nothing in its comments")
 	case d.Name == "job-name":

@@ -281,6 +281,10 @@ func namesField(name, value string) bool {
 // NoSecrets is why a secret is not taken over.
 const NoSecrets = "a secret, which no job holds; slurm.env_file names a file on the cluster that has it"
 
+// OnlyRunKnows is why a value that a script makes, of a variable or of what a command prints,
+// is not taken over: scripts are read, and never run.
+const OnlyRunKnows = "its value is known only when the script runs"
+
 // Guarded is the value of a setting without a secret: reports are kept and shown to
 // others. It is for names that ndc does not know; those that it knows may have the
 // word token in them, too.

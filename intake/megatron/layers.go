@@ -213,7 +213,7 @@ func repeated(s string, depth int) (string, bool) {
 // the pipeline and slashes before the blocks of multi-token prediction.
 func (r *reading) pattern(o *option) outcome {
 	if o.open || len(o.first()) > maxLayers {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	main, rest, _ := strings.Cut(o.first(), "/")
 	var layers []int64

@@ -197,7 +197,7 @@ func (r *reading) option(o *option) {
 	if argument := counting(o.name); argument != "" && !ok {
 		result := outcome{to: argument}
 		if n, err := strconv.ParseInt(o.first(), 10, 64); o.open || o.maybe || err != nil || n < 1 {
-			result = unknown("its value is known only when the script runs")
+			result = unknown(draft.OnlyRunKnows)
 		} else {
 			r.d.Set(argument, n, r.at(o.line))
 		}
@@ -316,7 +316,7 @@ func (r *reading) pass(o *option, class schema.Class, earlier *option) {
 		return
 	}
 	if o.open {
-		r.find(o, draft.Unknown, "", "its value is known only when the script runs, and extra_args are taken as they stand")
+		r.find(o, draft.Unknown, "", draft.OnlyRunKnows+", and extra_args are taken as they stand")
 		return
 	}
 	if strings.HasPrefix(o.first(), "<") && strings.HasSuffix(o.first(), ">") {

@@ -48,7 +48,7 @@ func (r *reading) report(o *option, to string, result outcome) {
 // value sets the argument that an option is.
 func (r *reading) value(o *option, argument string) outcome {
 	if o.own && o.long != "--load" { // not even a path may name it
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	if read := readers()[o.long]; read != nil {
 		return read(r, o)
@@ -57,7 +57,7 @@ func (r *reading) value(o *option, argument string) outcome {
 		return r.path(o, argument)
 	}
 	if o.open {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	if argument == "" {
 		return unknown("no argument of the job says it")

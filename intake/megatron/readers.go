@@ -109,7 +109,7 @@ func allReaders() map[string]func(*reading, *option) outcome {
 // later marks what is read when all options are known.
 func (r *reading) later(o *option) outcome {
 	if o.open && !strings.HasPrefix(o.long, "--load") && !strings.HasPrefix(o.long, "--pretrained") {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	return outcome{}
 }
@@ -132,7 +132,7 @@ func (r *reading) number(o *option) (float64, bool) {
 func (r *reading) dropout(o *option) outcome {
 	f, ok := r.number(o)
 	if !ok {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	if r.d.Has("model.dropout") && r.d.Float("model.dropout") != f {
 		if r.quiet {
@@ -213,7 +213,7 @@ func (r *reading) window(o *option) outcome {
 func (r *reading) padded(o *option) outcome {
 	n, ok := r.number(o)
 	if !ok {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	if !r.d.Has("model.vocab_size") {
 		r.d.Derive("model.vocab_size", int64(n))
@@ -264,7 +264,7 @@ func (r *reading) localGraphs(o *option) outcome {
 
 func (r *reading) fp8(o *option) outcome {
 	if o.open {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	r.fewer = &draft.Value{Place: r.at(o.line), Value: "fp8"}
 	return outcome{to: "training.precision"}
@@ -297,7 +297,7 @@ func (r *reading) ramp(o *option) outcome {
 // batches and tokens have to rise by equal parts, as those of batch_ramp do.
 func (r *reading) batches(o *option) outcome {
 	if o.open {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	const uneven = "the language has batches that rise by equal parts only"
 	var after []float64
@@ -391,7 +391,7 @@ func (o *option) isOwn(place string) bool {
 func (r *reading) path(o *option, argument string) outcome {
 	text := o.first()
 	if !legalPath(text) {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	r.d.Set(argument, text, r.at(o.line))
 	return outcome{to: argument}
@@ -491,7 +491,7 @@ func (r *reading) folder(o *option) outcome {
 
 func (r *reading) split(o *option) outcome {
 	if o.open {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	if !r.quiet || r.d.Has("training.data.validation.interval") {
 		r.d.Set("training.data.split", strings.ReplaceAll(o.first(), " ", ""), r.at(o.line))
@@ -514,7 +514,7 @@ func (r *reading) blend(o *option) outcome {
 			continue
 		}
 		if !legalPath(text) || strings.HasPrefix(text, "-") {
-			return unknown("its value is known only when the script runs")
+			return unknown(draft.OnlyRunKnows)
 		}
 		sources = append(sources, source{path: text, weight: weight})
 	}

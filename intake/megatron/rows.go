@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
+	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/shell"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
@@ -73,7 +74,7 @@ func (w formerRow) read(r *reading, o *option) outcome {
 		return unknown(w.Why)
 	case w.Tokens != "":
 		if n, ok := r.number(o); !ok || n <= 0 {
-			return unknown("its value is known only when the script runs")
+			return unknown(draft.OnlyRunKnows)
 		}
 		r.given[w.Tokens] = o
 		return outcome{to: w.Argument}
@@ -112,7 +113,7 @@ func (w row) read(r *reading, o *option) outcome {
 		return outcome{to: w.Argument}
 	}
 	if o.open {
-		return unknown("its value is known only when the script runs")
+		return unknown(draft.OnlyRunKnows)
 	}
 	v, ok := w.Former[o.first()]
 	if !ok && w.Values == nil {

@@ -214,7 +214,7 @@ func (r *reading) rollouts() {
 		}
 		n, err := strconv.ParseInt(o.first(), 10, 64)
 		if o.open || err != nil || n < 1 {
-			d.Correct(o.line, o.name, draft.Unknown, "", "its value is known only when the script runs")
+			d.Correct(o.line, o.name, draft.Unknown, "", draft.OnlyRunKnows)
 			return 0
 		}
 		d.Correct(o.line, o.name, draft.Mapped, to, "")
