@@ -2,33 +2,53 @@ package intake
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// queues are the batch systems besides Slurm, by what begins their directives.
-var queues = map[string]string{"#PBS": "PBS", "#BSUB": "LSF", "#$": "Grid Engine", "#PJM": "Fujitsu's TCS", "#COBALT": "Cobalt", "#flux:": "Flux", "#OAR": "OAR"}
+//go:embed batch.jsonl
+var batchFile string
 
-var queued = regexp.MustCompile(`(?m)^(#PBS|#BSUB|#\$|#PJM|#COBALT|#flux:|#OAR)[ \t]+-[a-zA-Z-]`)
+// batchSystem is one besides Slurm: a line of batch.jsonl.
+type batchSystem struct {
+	Begins string `json:"begins"` // a line that is a directive of it
+	System string `json:"system"`
+	Source string `json:"source"`
+}
+
+var batchSystems = sync.OnceValue(func() []batchSystem { return facts.Lines[batchSystem]("intake: batch.jsonl", batchFile) })
+
+// queueDirective matches a directive of such a system, which has an option, unlike a comment.
+var queueDirective = sync.OnceValue(func() *regexp.Regexp {
+	var begins []string
+	for _, b := range batchSystems() {
+		begins = append(begins, regexp.QuoteMeta(b.Begins))
+	}
+	return regexp.MustCompile(`(?m)^(` + strings.Join(begins, "|") + `)[ \t]+-[a-zA-Z-]`)
+})
 
 // queued names the directives of another batch system than Slurm.
 func (in *intake) queued(f File) {
-	all := queued.FindAllSubmatchIndex(f.Content, -1)
+	all := queueDirective().FindAllSubmatchIndex(f.Content, -1)
 	if len(all) == 0 {
 		return
 	}
 	begins := string(f.Content[all[0][2]:all[0][3]])
+	system := slices.IndexFunc(batchSystems(), func(b batchSystem) bool { return b.Begins == begins })
 	in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1 + bytes.Count(f.Content[:all[0][0]], []byte("\n"))}, Name: begins, Verdict: draft.Unknown,
-		Why: fmt.Sprintf("%s of %s, which ndc does not read: --nodes and --gpus say on what the job runs, and its block slurm the rest", units.Count(len(all), "directive"), queues[begins])})
+		Why: fmt.Sprintf("%s of %s, which ndc does not read: --nodes and --gpus say on what the job runs, and its block slurm the rest", units.Count(len(all), "directive"), batchSystems()[system].System)})
 }
 
 // submitted reports an option that a command of sbatch gives the script that it
