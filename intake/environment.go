@@ -1,65 +1,86 @@
 package intake
 
 import (
+	_ "embed"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
-// fabric are the beginnings of environment variables of the cluster's fabric,
-// which a job keeps.
-var fabric = []string{"NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_", "SHARP_"}
+//go:embed variables.jsonl
+var variablesFile string
 
-// counts are the variables by which ms-swift is told on how many nodes and GPUs it starts
-// its program (swift/cli/main.py: get_torchrun_args).
-var counts = map[string]string{"NNODES": "cluster.nodes", "NPROC_PER_NODE": "cluster.gpus_per_node"}
+// variable is one of the environment that says something of the job, or several that do: a
+// line of variables.jsonl.
+type variable struct {
+	Name     string   `json:"name"`     // "": Begins
+	Begins   string   `json:"begins"`   // of the names of several
+	Says     string   `json:"says"`     // the argument that it is: a number, or the environment that the job keeps
+	Stranger bool     `json:"stranger"` // accelerators that are no GPUs read it
+	Programs []string `json:"programs"` // which read it; none: whatever runs
+	Commands []string `json:"commands"` // of theirs that do
+	Source   string   `json:"source"`
+}
 
-// startsSwift reports a script that starts ms-swift.
-func startsSwift(s *shell.Script) bool {
+var variables = sync.OnceValue(func() []variable { return facts.Lines[variable]("intake: variables.jsonl", variablesFile) })
+
+// variableOf is what is known of a name in the environment of a script, nil where nothing is.
+func variableOf(name string, s *shell.Script) *variable {
+	for i := range variables() {
+		v := &variables()[i]
+		if (v.Name == name || v.Begins != "" && strings.HasPrefix(name, v.Begins)) && (v.Programs == nil || v.readBy(s)) {
+			return v
+		}
+	}
+	return nil
+}
+
+// readBy reports a script that starts a program that reads the variable.
+func (v *variable) readBy(s *shell.Script) bool {
 	return slices.ContainsFunc(s.Commands, func(c shell.Command) bool {
-		return len(c.Words) > 1 && (path.Base(c.Words[0].Text) == "megatron" || path.Base(c.Words[0].Text) == "swift") && slices.Contains([]string{"sft", "pt", "rlhf"}, c.Words[1].Text)
+		return len(c.Words) > 1 && slices.Contains(v.Programs, path.Base(c.Words[0].Text)) && slices.Contains(v.Commands, c.Words[1].Text)
 	})
 }
+
+// keptEnvironment is the argument of the variables that a job keeps as they stand.
+const keptEnvironment = "slurm.environment"
 
 // exports keeps the environment of the fabric; what else a script exports is
 // its own affair, and ndc sets what the framework needs. A secret stays out of
 // the job and of the report.
 func (in *intake) exports(file string, s *shell.Script) {
-	if startsSwift(s) {
-		named := func(name string) bool {
-			return slices.ContainsFunc(s.Exports, func(e shell.Export) bool { return e.Name == name })
-		}
-		if named("NPROC_PER_NODE") && !named("NNODES") {
-			defer in.d.Default("cluster.nodes", int64(1), draft.Place{}) // as torchrun has it
-		}
-	}
+	said := map[string]bool{}
 	for _, e := range s.Exports {
 		at := megatron.Place(file, e.Value)
-		if slices.ContainsFunc(strangers, func(prefix string) bool { return strings.HasPrefix(e.Name, prefix) }) {
-			in.noGPUs(e.Name)
-		}
 		f := draft.Finding{Place: at, Name: e.Name, Value: draft.Guarded(e.Name, e.Value.Text), Verdict: draft.Left, Why: "a variable of the environment; slurm.environment takes it where the run needs it"}
 		secret := draft.IsSecret(e.Name, e.Value.Text)
 		if secret {
 			f.Why = draft.NoSecrets
 		}
-		if to := counts[e.Name]; to != "" && startsSwift(s) {
+		switch v := variableOf(e.Name, s); {
+		case v == nil:
+		case v.Stranger:
+			in.noGPUs(e.Name)
+		case v.Says != keptEnvironment:
+			said[v.Says] = true
 			if n, err := strconv.ParseInt(e.Value.Text, 10, 64); err == nil && n > 0 {
-				in.d.Default(to, n, at)
-				f.Verdict, f.To, f.Why = draft.Mapped, to, ""
+				in.d.Default(v.Says, n, at)
+				f.Verdict, f.To, f.Why = draft.Mapped, v.Says, ""
 			}
-		}
-		for _, prefix := range fabric {
-			if !secret && strings.HasPrefix(e.Name, prefix) && !e.Value.Open && !e.Value.Maybe {
-				in.d.Add("slurm.environment", e.Name, e.Value.Text, at)
-				f.Verdict, f.To, f.Why = draft.Mapped, "slurm.environment", ""
-			}
+		case !secret && !e.Value.Open && !e.Value.Maybe:
+			in.d.Add(keptEnvironment, e.Name, e.Value.Text, at)
+			f.Verdict, f.To, f.Why = draft.Mapped, keptEnvironment, ""
 		}
 		in.d.Find(f)
+	}
+	if said["cluster.gpus_per_node"] && !said["cluster.nodes"] {
+		in.d.Default("cluster.nodes", int64(1), draft.Place{}) // as torchrun has it
 	}
 }

@@ -1,19 +1,19 @@
 package intake
 
 import (
+	_ "embed"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
-
-// strangers begin the names of what Huawei's Ascend and Intel's Gaudi read of the environment.
-var strangers = []string{"ASCEND_", "HCCL_", "PT_HPU_"}
 
 // noGPUs says at the head of the cluster that the launch is for other accelerators.
 func (in *intake) noGPUs(by string) {
@@ -88,15 +88,28 @@ func lastField(text string) string {
 	return text
 }
 
-// handlers are programs that read, copy, send or end what they are told, and start none of it.
-var handlers = strings.Fields("awk black cat chmod chown cp curl diff egrep fgrep flake8 git grep head isort killall less ln ls md5sum mv pgrep pkill rm rsync ruff scp sed sha256sum tail tar tee touch vim wc wget zip")
+//go:embed handlers.jsonl
+var handlersFile string
+
+// handlers are programs that read, copy, send or end what they are told, and start none of it:
+// those of handlers.jsonl.
+var handlers = sync.OnceValue(func() (all []string) {
+	type family struct {
+		Programs []string `json:"programs"`
+		Source   string   `json:"source"`
+	}
+	for _, f := range facts.Lines[family]("intake: handlers.jsonl", handlersFile) {
+		all = append(all, f.Programs...)
+	}
+	return all
+})
 
 // handles reports the words of a command up to one that such a program is told, be it for
 // another machine and in one word.
 func handles(words []shell.Word) bool {
 	for i, w := range words {
 		first, _, _ := strings.Cut(w.Text, " ")
-		if slices.Contains(handlers, path.Base(first)) && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) {
+		if slices.Contains(handlers(), path.Base(first)) && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) {
 			return true
 		}
 	}
