@@ -1,28 +1,55 @@
 package intake
 
 import (
+	_ "embed"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
-// apptainerValues are the options of apptainer exec that have a value, and homeless those
-// without the user's home (Apptainer 1.4, apptainer exec).
-var (
-	apptainerValues = []string{"--bind", "-B", "--mount", "--pwd", "--cwd", "--workdir", "-W", "--env", "--env-file", "--home", "-H", "--overlay", "-o", "--app", "--security", "--hostname", "--network", "--network-args", "--dns", "--scratch", "-S", "--add-caps", "--drop-caps", "--apply-cgroups", "--cpus", "--memory", "--fusemount"}
-	homeless        = []string{"--no-home", "--contain", "-c", "--containall", "-C"}
-)
+//go:embed containers.jsonl
+var containersFile string
+
+// containerProgram starts a command in an image: a line of containers.jsonl.
+type containerProgram struct {
+	Programs []string `json:"programs"` // its names
+	Runtime  string   `json:"runtime"`  // of the language's; "": ndc writes no scripts for it
+	Starts   []string `json:"starts"`   // commands of it that do
+	Values   []string `json:"values"`   // options that have a value
+	Homeless []string `json:"homeless"` // options that leave out the user's home
+	Source   string   `json:"source"`
+}
+
+var containerPrograms = sync.OnceValue(func() []containerProgram {
+	return facts.Lines[containerProgram]("intake: containers.jsonl", containersFile)
+})
+
+// contains is what a word starts that starts a command in an image; nil for another word.
+func contains(w shell.Word) *containerProgram {
+	for i, p := range containerPrograms() {
+		if slices.Contains(p.Programs, path.Base(w.Text)) {
+			return &containerPrograms()[i]
+		}
+	}
+	return nil
+}
 
 // apptainer keeps the image in which Apptainer, or Singularity, starts a command, and what it
 // mounts; false where a command starts none. A script of ndc's own mounts what ndc mounts by
 // itself, too.
 func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
-	start := slices.IndexFunc(c.Words, func(w shell.Word) bool { return path.Base(w.Text) == "apptainer" || path.Base(w.Text) == "singularity" })
-	if start < 0 || start+2 >= len(c.Words) || c.Words[start+1].Text != "exec" && c.Words[start+1].Text != "run" {
+	start := slices.IndexFunc(c.Words, func(w shell.Word) bool { p := contains(w); return p != nil && p.Runtime != "" })
+	if start < 0 || start+2 >= len(c.Words) {
+		return false
+	}
+	program := contains(c.Words[start])
+	if !slices.Contains(program.Starts, c.Words[start+1].Text) {
 		return false
 	}
 	open := func(w shell.Word, name, value string) {
@@ -36,11 +63,11 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 		w := words[0]
 		name, value, joined := strings.Cut(w.Text, "=")
 		words = words[1:]
-		if !joined && slices.Contains(apptainerValues, name) && len(words) > 0 {
+		if !joined && slices.Contains(program.Values, name) && len(words) > 0 {
 			value, words = words[0].Text, words[1:]
 		}
 		switch {
-		case slices.Contains(homeless, name):
+		case slices.Contains(program.Homeless, name):
 			home = false
 		case name == "--bind" || name == "-B":
 			for m := range strings.SplitSeq(value, ",") {
@@ -67,7 +94,7 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 		return true
 	}
 	in.d.Set(containerImage, image.Text, at)
-	in.d.Set("slurm.container.runtime", "apptainer", at)
+	in.d.Set("slurm.container.runtime", program.Runtime, at)
 	if home {
 		in.d.Set("slurm.container.mount_home", true, at)
 	}
@@ -79,10 +106,6 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 	}
 	return true
 }
-
-// otherContainers are programs that start a command in an image, and that ndc does not write
-// scripts for.
-var otherContainers = []string{"docker", "nvidia-docker", "podman", "podman-hpc", "shifter", "enroot", "sarus"}
 
 // inside reads the container in which a launch is started by Apptainer, and names another one.
 func (in *intake) inside(file string, s *shell.Script, c shell.Command) {
@@ -96,7 +119,7 @@ func (in *intake) inside(file string, s *shell.Script, c shell.Command) {
 			if strings.HasSuffix(w.Text, ".py") {
 				break
 			}
-			if slices.Contains(otherContainers, path.Base(w.Text)) {
+			if p := contains(w); p != nil && p.Runtime == "" {
 				in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: path.Base(w.Text), Verdict: draft.Unknown, Why: "it starts the launch in a container: slurm.container.image names its image, for pyxis or Apptainer"})
 				return
 			}
