@@ -80,6 +80,28 @@ func TestAttempts(t *testing.T) {
 
 var tableModule = regexp.MustCompile(`(?m)^\| ([a-z0-9.-]+\.[a-z]+/[^ ]+) \|`)
 
+var testFunction = regexp.MustCompile(`(?m)^(.*)\nfunc ((?:Test|Fuzz|Benchmark)\w+)\(\w+ \*testing\.[TFB]\)`)
+
+// TestSentences: a comment says of every test what holds, so that whoever breaks it knows what
+// was promised.
+func TestSentences(t *testing.T) {
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		for _, m := range testFunction.FindAllSubmatch(b, -1) {
+			if !strings.HasPrefix(string(m[1]), "//") {
+				t.Errorf("%s: no comment says what %s holds", filepath.ToSlash(name), m[2])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDependencies compares docs/dependencies.md with what the code imports;
 // the tools of go.mod stand there, too.
 func TestDependencies(t *testing.T) {

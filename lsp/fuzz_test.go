@@ -153,6 +153,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// BenchmarkPlace: what stands in the middle of a file of 200 jobs.
 func BenchmarkPlace(b *testing.B) {
 	big := ""
 	for i := range 200 {

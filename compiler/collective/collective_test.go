@@ -310,6 +310,7 @@ func TestLatency(t *testing.T) {
 	}
 }
 
+// BenchmarkAllReduce: one all-reduce of a group that is known; it allocates nothing.
 func BenchmarkAllReduce(b *testing.B) {
 	c := measuredOn["h100_ib"]
 	c.Nodes = 64
@@ -320,6 +321,7 @@ func BenchmarkAllReduce(b *testing.B) {
 	}
 }
 
+// BenchmarkGroup: a group asked of the topology anew, as each layout does.
 func BenchmarkGroup(b *testing.B) {
 	c := measuredOn["h100_ib"]
 	c.Nodes = 64

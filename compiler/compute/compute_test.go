@@ -339,6 +339,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// BenchmarkGEMM: one lookup of the surface of a matrix product; it allocates nothing.
 func BenchmarkGEMM(b *testing.B) {
 	d := NewDevice(h100)
 	b.ReportAllocs()
@@ -347,6 +348,7 @@ func BenchmarkGEMM(b *testing.B) {
 	}
 }
 
+// BenchmarkGroupedLinear: the products of the experts of one rank.
 func BenchmarkGroupedLinear(b *testing.B) {
 	d := NewDevice(h100)
 	b.ReportAllocs()
@@ -355,6 +357,7 @@ func BenchmarkGroupedLinear(b *testing.B) {
 	}
 }
 
+// BenchmarkAttention: one causal attention of 8,192 tokens, forward and backward.
 func BenchmarkAttention(b *testing.B) {
 	d := NewDevice(h100)
 	a := Attention{Kernel: Flash, Batch: 1, Heads: 32, KVHeads: 8, Queries: 8192, Keys: 8192, HeadDim: 128, Causal: true}
@@ -364,6 +367,7 @@ func BenchmarkAttention(b *testing.B) {
 	}
 }
 
+// BenchmarkNewDevice: a device with its surfaces, which a job makes once.
 func BenchmarkNewDevice(b *testing.B) {
 	for b.Loop() {
 		NewDevice(h100)

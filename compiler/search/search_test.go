@@ -588,6 +588,7 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
+// BenchmarkRun: layouts per second of 80 layers on 256 GPUs with every axis open.
 func BenchmarkRun(b *testing.B) {
 	j, target := smallJob(false, 32), smallTarget()
 	j.Model.Layers, j.Training.GlobalBatchSize = 80, 1024

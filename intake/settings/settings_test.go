@@ -32,6 +32,8 @@ func expect(t *testing.T, d *draft.Draft, want ...string) {
 	}
 }
 
+// TestTorchTitan: a configuration of TorchTitan fills in what the language says; keys of an
+// earlier release, and those that no release has, are named.
 func TestTorchTitan(t *testing.T) {
 	src := `
 [model]
@@ -110,6 +112,8 @@ func TestDumpFolder(t *testing.T) {
 	}
 }
 
+// TestDeepSpeed: a configuration of DeepSpeed and the words of its launcher fill in what the
+// language says; a key that ndc does not know is named with its line.
 func TestDeepSpeed(t *testing.T) {
 	n, err := tree.JSON([]byte(`{
   "train_micro_batch_size_per_gpu": 2,

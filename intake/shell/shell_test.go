@@ -34,6 +34,8 @@ func shown(s *Script) string {
 	return strings.Join(lines, "\n")
 }
 
+// TestRead: the commands that bash would run are those that are read, where <...> is known only
+// when the script runs and ? may not be there.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"variables", "A=1; B=\"$A 2\"; run $B \"$B\"", "run 1 2 1 2"},
@@ -219,6 +221,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestDirectives: directives are those that sbatch reads, up to the first command, and those of a
+// script that stands in a here-document; later ones and stray words are told apart.
 func TestDirectives(t *testing.T) {
 	s, err := Read([]byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH\t--exclusive\n ##SBATCH --no\n#SBATCHES\n\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n#SBATCH -N 8\nsbatch <<EOF\n#SBATCH -t 5\nEOF\n"), Call{})
 	if err != nil {
@@ -445,6 +449,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
+// FuzzRead: no script takes more words than there are cells for, and none ends the program.
 func FuzzRead(f *testing.F) {
 	examples, _ := filepath.Glob("../../examples/*/out/*/*/launch.sh")
 	for i, path := range examples {

@@ -49,6 +49,8 @@ func TestSpecRefuses(t *testing.T) {
 	}
 }
 
+// TestCorpus: the same seed draws the same documents, each of ids of the vocabulary up to the one
+// that ends it, and the files of an indexed data set are as long as their format says.
 func TestCorpus(t *testing.T) {
 	documents := Corpus(1, Vocabulary, 10000)
 	again := Corpus(1, Vocabulary, 10000)
@@ -75,6 +77,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
+// TestDrawings: the table has a row per step with the largest difference of two frameworks, and
+// the picture a line per curve.
 func TestDrawings(t *testing.T) {
 	curves := []Curve{{Frameworks[0], []float64{7.6, 6.5}}, {Frameworks[2], []float64{7.5, 6.75}}}
 	if got := Table(curves); !strings.Contains(got, "| 2 | 6.500 | 6.750 | 0.250 |\n") {

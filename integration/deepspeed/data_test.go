@@ -38,6 +38,7 @@ func TestData(t *testing.T) {
 	})
 }
 
+// TestUnits: the parts of the emitted program do what their own checks in unit.py say.
 func TestUnits(t *testing.T) {
 	row(t, "0.19.8").Count(t)
 	command(t, environment(t, "0.19.8"), "unit.py", "../../backends/deepspeed/templates")

@@ -134,6 +134,7 @@ func (d *desk) run(t *testing.T, name string, args ...string) map[string]any {
 // lens is how a prediction reads.
 var lens = regexp.MustCompile(`^megatron: \d+(\.\d+)? m?s per step, \d+\.\d GiB of \d+\.\d GiB, MFU \d+\.\d %$`)
 
+// TestNeovim: Neovim, set up as the documentation says, shows what the server answers.
 func TestNeovim(t *testing.T) {
 	d := newDesk(t, "nvim", "neovim")
 	script, err := filepath.Abs("neovim.lua")
@@ -167,6 +168,7 @@ func TestNeovim(t *testing.T) {
 	}
 }
 
+// TestEmacs: Emacs, set up as the documentation says, shows what the server answers.
 func TestEmacs(t *testing.T) {
 	d := newDesk(t, "emacs", "emacs-nox elpa-eglot")
 	script, err := filepath.Abs("emacs.el")

@@ -22,6 +22,7 @@ func TestPython(t *testing.T) {
 	}
 }
 
+// TestSpace: an environment is only made where the disk has room for it.
 func TestSpace(t *testing.T) {
 	if err := space(t.TempDir(), math.Inf(1)); err == nil {
 		t.Error("endless space is free")

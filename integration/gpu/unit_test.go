@@ -19,6 +19,8 @@ import (
 var here = Machine{GPU: "NVIDIA H100 80GB HBM3", Driver: "550.54.15", MemoryMiB: 81559, Catalog: "h100_sxm",
 	Torch: "2.11.0+cu128", CUDA: "12.8", TorchMemory: 85_017_493_504, Idle: true}
 
+// TestParseSMI: a machine of one kind of GPU that the catalogue has is known by its name and
+// memory; any other is an error.
 func TestParseSMI(t *testing.T) {
 	for out, want := range map[string]string{
 		"NVIDIA H100 80GB HBM3, 550.54.15, 81559, 4\n":                         "h100_sxm",
@@ -195,6 +197,8 @@ func TestRowsAreUnderstood(t *testing.T) {
 
 func near(a, b float64) bool { return a > 0 && math.Abs(a-b) < 0.002*b }
 
+// TestStepSeconds: the time of a step is the median over the later half of those that a log has;
+// 0 where it has none.
 func TestStepSeconds(t *testing.T) {
 	for framework, log := range map[string]string{
 		"megatron":   " iteration 1/ 4 | elapsed time per iteration (ms): 9000.0 |\n | elapsed time per iteration (ms): 260.0 |\n | elapsed time per iteration (ms): 250.0 |",
@@ -244,6 +248,8 @@ echo "step:  1  loss:  7.6  tps: 100  tflops: 1"
 	}
 }
 
+// TestLargest: the largest number that fits is found in four questions of ten numbers, and a run
+// that failed for another reason ends the search.
 func TestLargest(t *testing.T) {
 	for fits := range 12 {
 		asked := 0
@@ -285,6 +291,8 @@ func TestWheels(t *testing.T) {
 	}
 }
 
+// TestRead: a program that runs out of memory is a result; one that fails, or that measures
+// nothing, is an error.
 func TestRead(t *testing.T) {
 	c := SmallCases()[0]
 	p, err := Predict(&c, &here)

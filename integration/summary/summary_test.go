@@ -5,6 +5,8 @@ import (
 	"testing"
 )
 
+// TestLinesCrossProcesses: what several processes add to one file is one table, sorted by
+// framework and version.
 func TestLinesCrossProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results")
 	t.Setenv(File, path)
