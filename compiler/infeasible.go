@@ -206,7 +206,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 		return &changed
 	}
 	if c := o.Exposed; c != nil {
-		tell(fix(ctx, with(exposing(c)), t, c, false, func(*search.Candidate) string { return exposedChange(j, c) }))
+		tell(answer{job: with(exposing(c)), target: t, best: c}.fix(ctx, func(*search.Candidate) string { return exposedChange(j, c) }))
 	}
 	all := changes(j, o)
 	for i := range all {
@@ -231,7 +231,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 				b = least
 			}
 		}
-		tell(fix(ctx, changed, t, b, c.timed, describe))
+		tell(answer{changed, t, b, c.timed}.fix(ctx, describe))
 	}
 	switch binds(o) {
 	case search.IDExposed:
@@ -277,27 +277,35 @@ func outcome(ctx context.Context, j *job.Job, t *target.Target) *search.Outcome 
 	return o
 }
 
-// fix tells of a change with the best layout of the changed job, and names what the search
+// answer is a changed job that some layout fits.
+type answer struct {
+	job      *job.Job
+	target   *target.Target // of the job before the change
+	best     *search.Candidate
+	shortest bool // best is the layout of the shortest step, as fits is asked for it
+}
+
+// fix tells of the change with the best layout of the changed job, and names what the search
 // offloads beside it, because no layout fits without, but for options that the change tells of.
 // Who asks for that may get another layout than the search found: one that needs no offload, but
 // exposes too much communication without.
-func fix(ctx context.Context, changed *job.Job, t *target.Target, best *search.Candidate, shortest bool, describe func(best *search.Candidate) string, told ...string) plan.Fix {
+func (a answer) fix(ctx context.Context, describe func(best *search.Candidate) string, told ...string) plan.Fix {
 	var with []string
 	for {
-		also := offloads(changed, best, told)
+		also := offloads(a.job, a.best, told)
 		if also == nil {
 			break
 		}
-		changed, with = offloading(changed, also), append(with, also...)
-		if b := fits(ctx, changed, t, shortest); b != nil {
-			best = b
+		a.job, with = offloading(a.job, also), append(with, also...)
+		if b := fits(ctx, a.job, a.target, a.shortest); b != nil {
+			a.best = b
 		}
 	}
-	text := describe(best)
+	text := describe(a.best)
 	if with != nil {
 		text += " with execution." + strings.Join(with, " and execution.")
 	}
-	return plan.Fix{Change: text, StepSeconds: best.Result.StepSeconds, PeakDeviceBytes: best.Result.PeakDeviceBytes}
+	return plan.Fix{Change: text, StepSeconds: a.best.Result.StepSeconds, PeakDeviceBytes: a.best.Result.PeakDeviceBytes}
 }
 
 // offloads lists what a layout offloads that its job does not ask for, but for some options.

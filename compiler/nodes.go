@@ -103,7 +103,7 @@ func nodesSetting(j *job.Job, nodes int) string {
 
 // nodesFix tells of another number of nodes.
 func nodesFix(ctx context.Context, j *job.Job, t *target.Target, nodes int, best *search.Candidate) plan.Fix {
-	return fix(ctx, withNodes(j, nodes), t, best, false, func(*search.Candidate) string { return nodesChange(j, nodes) })
+	return answer{job: withNodes(j, nodes), target: t, best: best}.fix(ctx, func(*search.Candidate) string { return nodesChange(j, nodes) })
 }
 
 // fewerNodes finds fewer nodes on which the job fits, where theirs do not divide

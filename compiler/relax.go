@@ -201,7 +201,7 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	for i := range all {
 		told = append(told, all[i].option)
 	}
-	return []plan.Fix{fix(ctx, changed, t, best, timed, func(best *search.Candidate) string {
+	return []plan.Fix{answer{changed, t, best, timed}.fix(ctx, func(best *search.Candidate) string {
 		var texts []string
 		for i := range all {
 			texts = append(texts, all[i].describe(changed, best))
