@@ -42,6 +42,9 @@ func TestDocument(t *testing.T) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
+	if strings.Contains(string(text), "{{") {
+		t.Error("a table of the page is not filled in")
+	}
 	drawing, err := os.Open(strings.TrimSuffix(path, ".md") + ".svg")
 	if err != nil {
 		t.Fatal(err)
