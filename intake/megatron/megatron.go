@@ -183,34 +183,7 @@ func (r *reading) option(o *option) {
 	if len(o.values) > 1 && strings.EqualFold(o.first(), "your") { // what templates say where a path belongs
 		o.values = []shell.Word{{Text: "<" + strings.Join(o.texts(), "_") + ">", File: o.values[0].File, Line: o.values[0].Line}}
 	}
-	if w, known := former()[o.name]; known { // it may also begin one of the release's
-		result := unknown(conditional)
-		if !o.maybe || w.Left != "" {
-			result = w.read(r, o)
-		} else if w.Opens != "" {
-			r.unread[w.Opens] = true
-		}
-		r.unread[w.Argument] = r.unread[w.Argument] || result.verdict == draft.Unknown
-		r.report(o, w.Argument, result)
-		return
-	}
-	if argument := counting(o.name); argument != "" && !ok {
-		result := outcome{to: argument}
-		if n, err := strconv.ParseInt(o.first(), 10, 64); o.open || o.maybe || err != nil || n < 1 {
-			result = unknown(draft.OnlyRunKnows)
-		} else {
-			r.d.Set(argument, n, r.at(o.line))
-		}
-		r.report(o, argument, result)
-		return
-	}
-	if !ok {
-		for _, p := range programs() {
-			if slices.Contains(p.Later, o.name) && r.words[p.Option] && !o.maybe {
-				r.given[o.name] = o
-			}
-		}
-		r.find(o, draft.Unknown, "", r.version+" has no such option")
+	if r.ofOthers(o, ok) {
 		return
 	}
 	if !r.table.Has(o.name) {
@@ -221,24 +194,12 @@ func (r *reading) option(o *option) {
 	if row := rows()[o.long]; row.Argument != "" {
 		argument = row.Argument
 	}
-	if why := r.apart(o.long); why != "" {
+	if why, words := r.refused(o, entry.Count.Max); why != "" {
 		r.unread[argument] = true
+		if words != "" {
+			r.unreadWords[argument] = words
+		}
 		r.find(o, draft.Unknown, "", why)
-		return
-	}
-	if o.maybe {
-		r.unread[argument] = true
-		r.find(o, draft.Unknown, "", conditional)
-		return
-	}
-	if short := !r.table.Has(o.name); short && r.own {
-		r.unread[argument] = true
-		r.find(o, draft.Unknown, "", "the program has options of its own: this may be one, or "+o.long+" cut short")
-		return
-	}
-	if most := entry.Count.Max; numbers(o, most) {
-		r.unread[argument], r.unreadWords[argument] = true, strings.Join(o.texts(), " ")
-		r.find(o, draft.Unknown, "", fmt.Sprintf("it has %d values, of which %s takes %d", len(o.values), r.version, most))
 		return
 	}
 	if entry.Count.Max == 0 && len(o.values) == 1 && strings.EqualFold(o.first(), "false") { // as programs take it that declare a switch as a truth value
@@ -253,6 +214,67 @@ func (r *reading) option(o *option) {
 		r.find(o, draft.Unknown, "", p.Error())
 		return
 	}
+	r.take(o, &entry, argument)
+}
+
+// ofOthers reads an option that is no release's under its name: one of a fork or of an earlier
+// release, one of a program that says a number of the cluster, or one that nobody knows. It
+// reports false for those of the release.
+func (r *reading) ofOthers(o *option, ok bool) bool {
+	if w, known := former()[o.name]; known { // it may also begin one of the release's
+		result := unknown(conditional)
+		if !o.maybe || w.Left != "" {
+			result = w.read(r, o)
+		} else if w.Opens != "" {
+			r.unread[w.Opens] = true
+		}
+		r.unread[w.Argument] = r.unread[w.Argument] || result.verdict == draft.Unknown
+		r.report(o, w.Argument, result)
+		return true
+	}
+	if argument := counting(o.name); argument != "" && !ok {
+		result := outcome{to: argument}
+		if n, err := strconv.ParseInt(o.first(), 10, 64); o.open || o.maybe || err != nil || n < 1 {
+			result = unknown(draft.OnlyRunKnows)
+		} else {
+			r.d.Set(argument, n, r.at(o.line))
+		}
+		r.report(o, argument, result)
+		return true
+	}
+	if !ok {
+		for _, p := range programs() {
+			if slices.Contains(p.Later, o.name) && r.words[p.Option] && !o.maybe {
+				r.given[o.name] = o
+			}
+		}
+		r.find(o, draft.Unknown, "", r.version+" has no such option")
+		return true
+	}
+	return false
+}
+
+// refused says why nothing of an option of the release is read, and which words it has where
+// these are too many; "" where it is. The option takes at most so many values.
+func (r *reading) refused(o *option, most int) (why, words string) {
+	if why := r.apart(o.long); why != "" {
+		return why, ""
+	}
+	switch short := !r.table.Has(o.name); {
+	case o.maybe:
+		return conditional, ""
+	case short && r.own:
+		return "the program has options of its own: this may be one, or " + o.long + " cut short", ""
+	case numbers(o, most):
+		return fmt.Sprintf("it has %d values, of which %s takes %d", len(o.values), r.version, most), strings.Join(o.texts(), " ")
+	}
+	return "", ""
+}
+
+// take reads the values of an option of the release, which says an argument, is passed on, or is
+// for nobody to read.
+func (r *reading) take(o *option, entry *schema.Option, argument string) {
+	class, _ := r.classes.Of(*entry)
 	earlier := r.given[entry.Dest]
 	r.given[entry.Dest] = o
 	if earlier != nil && o.open && argument != "" {
