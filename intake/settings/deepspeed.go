@@ -298,97 +298,139 @@ func device(r *reading, k key, u *rule) outcome {
 // of torchrun; such a program may have none. It names what the training script
 // alone understands, unless a file has its options (trained).
 func Launcher(d *draft.Draft, file string, command []Word, trained, configured bool) bool {
-	words, places := make([]string, len(command)), make([]draft.Place, len(command))
+	words := make([]string, len(command))
 	for i, w := range command {
-		words[i], places[i] = w.Text, w.At
+		words[i] = w.Text
 	}
 	trainer := trained || Trainer(d, file, command)
 	engine := trainer || configured || slices.ContainsFunc(words, func(w string) bool {
 		name, _, _ := strings.Cut(w, "=")
 		return name == "--deepspeed" || name == "--deepspeed_config"
 	})
-	start, script, accelerate, program := -1, false, AccelerateLaunch(command), Program(command)
-	var unknown []string
-	var machines, ranks int64
-	var at draft.Place
-	hosts := -1
+	l := launcher{d: d, command: command, program: Program(command), accelerate: AccelerateLaunch(command), trainer: trainer, hosts: -1}
+	started := false
 	for i, w := range words {
-		if start < 0 {
-			if engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || i == accelerate {
-				start = i
-			} else if engine && i == program { // by srun or mpirun, a process for each GPU
-				start, script = i, true
-			}
-			continue
-		}
-		name, value, joined := strings.Cut(w, "=")
-		if accelerate >= 0 && !script {
-			name = Underscored(name)
-		}
-		apart := !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--")
-		if apart {
-			value = words[i+1]
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		open := command[i].Open || apart && command[i+1].Open
 		switch {
-		case !script && open && (name == "--num_machines" || name == "--num_processes"): // which counts before what a file says
-			unknown = append(unknown, "cluster.gpus_per_node")
-			if name == "--num_machines" {
-				unknown = append(unknown, "cluster.nodes")
-			}
-			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: draft.OnlyRunKnows})
-		case !script && strings.ReplaceAll(name, "-", "_") == "__nnodes" && err == nil && n > 0:
-			d.Set("cluster.nodes", n, places[i])
-		case !script && strings.ReplaceAll(name, "-", "_") == "__nproc_per_node" && err == nil && n > 0:
-			d.Set("cluster.gpus_per_node", n, places[i])
-		case !script && (name == "--include" || name == "-i"):
-			nodes, gpus := Included(value)
-			switch {
-			case open:
-				unknown = append(unknown, "cluster.nodes", "cluster.gpus_per_node")
-				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: draft.OnlyRunKnows})
-			case gpus == 0:
-				d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "it says no one number of GPUs for all nodes: --nodes and --gpus do"})
-			default:
-				d.Set("cluster.nodes", nodes, places[i])
-				d.Set("cluster.gpus_per_node", gpus, places[i])
-			}
-		case !script && (name == "--exclude" || name == "-e"):
-			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Unknown, Why: "GPUs that are not used: --nodes and --gpus say those that are"})
-		case !script && (name == "--hostfile" || name == "-H"):
-			hosts = i
-		case script && trainer:
-		case !script && name == "--num_machines" && err == nil && n > 0:
-			machines, at = n, places[i]
-		case !script && name == "--num_processes" && err == nil && n > 0:
-			ranks, at = n, places[i]
-		case i == program:
-			script = true
-		case !strings.HasPrefix(w, "-") || schema.IsNumber(w):
-		case name == "--num_nodes" && err == nil && n > 0:
-			d.Set("cluster.nodes", n, places[i])
-		case name == "--num_gpus" && err == nil && n > 0:
-			d.Set("cluster.gpus_per_node", n, places[i])
-		case script && (name == "--deepspeed" || name == "--deepspeed_config"):
-			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Left, Why: "the configuration, which is read where it is given"})
-		case script:
-			d.Find(draft.Finding{Place: places[i], Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
+		case started:
+			l.word(i)
+		case engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || i == l.accelerate:
+			started = true
+		case engine && i == l.program: // by srun or mpirun, a process for each GPU
+			started, l.script = true, true
 		}
 	}
-	if hosts >= 0 && !d.Has("cluster.nodes") {
-		name, _, _ := strings.Cut(words[hosts], "=")
-		d.Find(draft.Finding{Place: places[hosts], Name: name, Verdict: draft.Unknown, Why: "the nodes and their GPUs stand in that file, which is read where it is given; --nodes and --gpus say them, too"})
+	if l.hosts >= 0 && !d.Has("cluster.nodes") {
+		name, _, _ := strings.Cut(words[l.hosts], "=")
+		d.Find(draft.Finding{Place: command[l.hosts].At, Name: name, Verdict: draft.Unknown, Why: "the nodes and their GPUs stand in that file, which is read where it is given; --nodes and --gpus say them, too"})
 	}
-	if ranks > 0 {
-		machines = max(machines, 1)
+	if l.ranks > 0 {
+		l.machines = max(l.machines, 1)
 	}
-	processes(d, machines, ranks, at)
-	for _, path := range unknown {
+	processes(d, l.machines, l.ranks, l.at)
+	for _, path := range l.unknown {
 		d.Remove(path)
 	}
 	Batch(d, command, trained)
-	return start >= 0 && script
+	return started && l.script
+}
+
+// launcher reads the words of a command behind what starts the processes.
+type launcher struct {
+	d       *draft.Draft
+	command []Word
+	trainer bool // a file has the options of the training script
+
+	program    int  // its place, -1 without one
+	accelerate int  // the place of accelerate's launcher, -1 without one
+	script     bool // the words that follow are the training script's
+
+	machines, ranks int64 // that accelerate is told of, from at
+	at              draft.Place
+	hosts           int      // the place of a hostfile, -1 without one
+	unknown         []string // arguments that only a run knows
+}
+
+// launchOption is an option of a launcher or of the training script.
+type launchOption struct {
+	at          draft.Place
+	name, value string
+	count       int64 // the value where it is a number above zero
+	open        bool
+}
+
+// word reads one word of the command.
+func (l *launcher) word(i int) {
+	w := l.command[i].Text
+	o := launchOption{at: l.command[i].At, open: l.command[i].Open}
+	name, value, joined := strings.Cut(w, "=")
+	if l.accelerate >= 0 && !l.script {
+		name = Underscored(name)
+	}
+	if !joined && i+1 < len(l.command) && !strings.HasPrefix(l.command[i+1].Text, "--") {
+		value, o.open = l.command[i+1].Text, o.open || l.command[i+1].Open
+	}
+	o.name, o.value = name, value
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
+		o.count = n
+	}
+	switch {
+	case !l.script && (name == "--hostfile" || name == "-H"):
+		l.hosts = i
+	case !l.script && l.ofLauncher(o):
+	case l.script && l.trainer:
+	case i == l.program:
+		l.script = true
+	case !strings.HasPrefix(w, "-") || schema.IsNumber(w):
+	case name == "--num_nodes" && o.count > 0:
+		l.d.Set("cluster.nodes", o.count, o.at)
+	case name == "--num_gpus" && o.count > 0:
+		l.d.Set("cluster.gpus_per_node", o.count, o.at)
+	case !l.script:
+	case name == "--deepspeed" || name == "--deepspeed_config":
+		l.d.Find(draft.Finding{Place: o.at, Name: name, Value: value, Verdict: draft.Left, Why: "the configuration, which is read where it is given"})
+	default:
+		l.d.Find(draft.Finding{Place: o.at, Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
+	}
+}
+
+// ofLauncher reads an option by which a launcher alone is told where to start processes, and
+// reports whether it is one.
+func (l *launcher) ofLauncher(o launchOption) bool {
+	named := func(why string) {
+		l.d.Find(draft.Finding{Place: o.at, Name: o.name, Value: o.value, Verdict: draft.Unknown, Why: why})
+	}
+	switch torch := strings.ReplaceAll(o.name, "-", "_"); {
+	case o.open && (o.name == "--num_machines" || o.name == "--num_processes"): // which counts before what a file says
+		l.unknown = append(l.unknown, "cluster.gpus_per_node")
+		if o.name == "--num_machines" {
+			l.unknown = append(l.unknown, "cluster.nodes")
+		}
+		named(draft.OnlyRunKnows)
+	case torch == "__nnodes" && o.count > 0:
+		l.d.Set("cluster.nodes", o.count, o.at)
+	case torch == "__nproc_per_node" && o.count > 0:
+		l.d.Set("cluster.gpus_per_node", o.count, o.at)
+	case o.name == "--include" || o.name == "-i":
+		switch nodes, gpus := Included(o.value); {
+		case o.open:
+			l.unknown = append(l.unknown, "cluster.nodes", "cluster.gpus_per_node")
+			named(draft.OnlyRunKnows)
+		case gpus == 0:
+			named("it says no one number of GPUs for all nodes: --nodes and --gpus do")
+		default:
+			l.d.Set("cluster.nodes", nodes, o.at)
+			l.d.Set("cluster.gpus_per_node", gpus, o.at)
+		}
+	case o.name == "--exclude" || o.name == "-e":
+		named("GPUs that are not used: --nodes and --gpus say those that are")
+	case o.name == "--num_machines" && o.count > 0:
+		l.machines, l.at = o.count, o.at
+	case o.name == "--num_processes" && o.count > 0:
+		l.ranks, l.at = o.count, o.at
+	default:
+		return false
+	}
+	return true
 }
 
 // shares are options of programs by which several ranks hold one replica.
