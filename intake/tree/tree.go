@@ -1,6 +1,6 @@
 // Package tree reads configuration files as trees of keys that know their lines
 // and their order, which encoding/json forgets: what an import says of a key
-// names its line. It reads JSON and what package torchtitan makes of TOML; it
+// names its line. It reads JSON and YAML; package settings makes such trees of TOML. It
 // knows nothing of what keys mean.
 package tree
 
