@@ -117,21 +117,7 @@ func readScript(in *intake, f File) error {
 		return e.err
 	}
 	s := e.script
-	for _, d := range s.Directives {
-		if d.Name == shell.HetJob {
-			in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: d.Name, Verdict: draft.Unknown, Why: "a job of several components, of which the first is read: a cluster has nodes of one kind"})
-			continue
-		}
-		if !in.submitted(f.Name, d.Name) {
-			in.directive(f.Name, d)
-		}
-	}
-	for _, d := range s.Late {
-		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: "--" + d.Name, Value: draft.Guarded("", d.Value), Verdict: draft.Unknown, Why: "sbatch reads no options behind the first command"})
-	}
-	for _, d := range s.Strays {
-		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: d.Line}, Name: draft.Guarded("", d.Name), Verdict: draft.Unknown, Why: "sbatch refuses a word that is no option and belongs to none; what stands behind it on the line is not read"})
-	}
+	in.directives(f.Name, s)
 	in.queued(f)
 	if e.part {
 		return nil
@@ -148,18 +134,7 @@ func readScript(in *intake, f File) error {
 	if own == nil {
 		in.exports(f.Name, s)
 	}
-	for _, w := range s.Sources {
-		if strings.Contains(w.Text, "/Ascend/") {
-			in.noGPUs(path.Base(w.Text))
-		}
-		if own == nil && in.launch == "" {
-			why := "what it sets is known where the file is given too"
-			if in.o.Arguments == nil && argument.MatchString(w.Text) {
-				why = "which file it is, and so what it sets, goes with the script's arguments, which stand behind --"
-			}
-			in.d.Find(draft.Finding{Place: megatron.Place(f.Name, w), Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: why})
-		}
-	}
+	in.sources(f.Name, s, own != nil)
 	c, ok := launched(s)
 	drives := in.launch == settings.DeepSpeedKind && settings.Launcher(draft.New(), f.Name, commandLine(f.Name, c), in.trained, in.driven(s, c))
 	if !ok || apart(c) != nil || drives {
@@ -187,4 +162,40 @@ func readScript(in *intake, f File) error {
 	err := read(in.d, f.Name, version, c)
 	in.processes(f.Name, s, c)
 	return err
+}
+
+// directives reads what a script asks of Slurm for itself, and names what sbatch does not read.
+func (in *intake) directives(file string, s *shell.Script) {
+	for _, d := range s.Directives {
+		if d.Name == shell.HetJob {
+			in.d.Find(draft.Finding{Place: draft.Place{File: file, Line: d.Line}, Name: d.Name, Verdict: draft.Unknown, Why: "a job of several components, of which the first is read: a cluster has nodes of one kind"})
+			continue
+		}
+		if !in.submitted(file, d.Name) {
+			in.directive(file, d)
+		}
+	}
+	for _, d := range s.Late {
+		in.d.Find(draft.Finding{Place: draft.Place{File: file, Line: d.Line}, Name: "--" + d.Name, Value: draft.Guarded("", d.Value), Verdict: draft.Unknown, Why: "sbatch reads no options behind the first command"})
+	}
+	for _, d := range s.Strays {
+		in.d.Find(draft.Finding{Place: draft.Place{File: file, Line: d.Line}, Name: draft.Guarded("", d.Name), Verdict: draft.Unknown, Why: "sbatch refuses a word that is no option and belongs to none; what stands behind it on the line is not read"})
+	}
+}
+
+// sources names the files that a script reads and that were not given; one of ndc's own reads
+// what ndc writes beside it.
+func (in *intake) sources(file string, s *shell.Script, own bool) {
+	for _, w := range s.Sources {
+		if strings.Contains(w.Text, "/Ascend/") {
+			in.noGPUs(path.Base(w.Text))
+		}
+		if !own && in.launch == "" {
+			why := "what it sets is known where the file is given too"
+			if in.o.Arguments == nil && argument.MatchString(w.Text) {
+				why = "which file it is, and so what it sets, goes with the script's arguments, which stand behind --"
+			}
+			in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: why})
+		}
+	}
 }

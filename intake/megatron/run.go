@@ -136,18 +136,7 @@ func (r *reading) schedule() {
 	if decay == 0 {
 		decay = total
 	}
-	warmup, _ := r.steps("lr_warmup_iters", "lr_warmup_samples", r.samples)
-	share := ""
-	if o := r.given["lr_warmup_fraction"]; o != nil {
-		if f, ok := r.number(o); ok && f >= 0 && f < 1 && decay > 0 {
-			warmup = r.part(f, decay)
-		} else if ok && f > 0 {
-			warmup, share = 0, o.first()
-		}
-	}
-	if tokens, ok := r.tokens("lr_warmup_tokens"); ok {
-		warmup = tokens
-	}
+	warmup, share := r.warmUp(decay)
 	r.unless(s, "linear")
 	d.Remove(s + ".warmup_steps")
 	if warmup > 0 {
@@ -156,6 +145,38 @@ func (r *reading) schedule() {
 		d.Withdraw(s+".warmup_steps", "how many steps it is goes with those of the run, which are not known")
 		d.Note(s, draft.NotSaid+"a warm-up over "+share+" of the steps")
 	}
+	r.decay(warmup, decay, total)
+	const beyond = "it ends at step %d, and the run at %d: the schedule of a job ends with its run"
+	switch end := warmup + d.Int(s+".decay_steps"); {
+	case total > 0 && warmup > total:
+		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, max(decay, warmup), total))
+		d.Withdraw(s+".warmup_steps", fmt.Sprintf(beyond, warmup, total))
+	case total > 0 && end > total:
+		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, end, total))
+	}
+}
+
+// warmUp is in how many of the schedule's steps the rate rises. Where a share says it, and not
+// how many steps there are, it is the share as it is written.
+func (r *reading) warmUp(decay int64) (steps int64, share string) {
+	steps, _ = r.steps("lr_warmup_iters", "lr_warmup_samples", r.samples)
+	if o := r.given["lr_warmup_fraction"]; o != nil {
+		if f, ok := r.number(o); ok && f >= 0 && f < 1 && decay > 0 {
+			steps = r.part(f, decay)
+		} else if ok && f > 0 {
+			steps, share = 0, o.first()
+		}
+	}
+	if tokens, ok := r.tokens("lr_warmup_tokens"); ok {
+		steps = tokens
+	}
+	return steps, share
+}
+
+// decay says how the rate falls: in how many steps, by which shape and to what.
+func (r *reading) decay(warmup, decay, total int64) {
+	const s = "training.schedule"
+	d := r.d
 	kind := d.Text(s)
 	n, wsd := r.steps("lr_wsd_decay_iters", "", r.whole)
 	switch {
@@ -191,14 +212,6 @@ func (r *reading) schedule() {
 		}
 	case d.Float(s+".minimum_learning_rate") == 0:
 		d.Remove(s + ".minimum_learning_rate")
-	}
-	const beyond = "it ends at step %d, and the run at %d: the schedule of a job ends with its run"
-	switch end := warmup + d.Int(s+".decay_steps"); {
-	case total > 0 && warmup > total:
-		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, max(decay, warmup), total))
-		d.Withdraw(s+".warmup_steps", fmt.Sprintf(beyond, warmup, total))
-	case total > 0 && end > total:
-		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, end, total))
 	}
 }
 
