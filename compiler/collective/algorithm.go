@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -175,7 +176,11 @@ func (t *Topology) sums(s shape) bool {
 	return s.nvlink && s.local > 1 && job.GenerationOf(t.curves.capability) >= 9
 }
 
+// micro writes a constant of a formula.
+func micro(seconds float64) string { return units.Significant(1e6*seconds, 3) + " µs" }
+
 func (t *Topology) allReduces(s shape) []recipe {
+	k := &constants
 	n, l, m := float64(s.size), float64(s.local), float64(s.islands)
 	across := 2.0
 	if s.islands == 2 {
@@ -187,24 +192,24 @@ func (t *Topology) allReduces(s shape) []recipe {
 	list := []recipe{
 		{name: "ring", formula: "2(n−N)·h + 2(N−1)·H + 2(n−1)/n·D/B", source: fromNCCL,
 			inside: 2 * (n - m), network: 2 * (m - 1), within: 2 * (n - 1) / n, between: 2 * (n - 1) / n, efficiency: 1},
-		{name: "double binary tree", formula: "2(L−1)·h + 2·log2 N·H + 2·D/(0.92·B)", source: fromNCCL + "; " + fromSanders, tree: true,
-			inside: 2 * (l - 1), network: 2 * math.Log2(m), within: 2 * math.Min(1, l-1), between: across, efficiency: 0.92},
+		{name: "double binary tree", formula: fmt.Sprintf("2(L−1)·h + 2·log2 N·H + 2·D/(%g·B)", k.treeEfficiency), source: fromNCCL + "; " + fromSanders, tree: true,
+			inside: 2 * (l - 1), network: 2 * math.Log2(m), within: 2 * math.Min(1, l-1), between: across, efficiency: k.treeEfficiency},
 	}
 	if s.islands == 1 {
 		list[0].inside, list[0].formula = 2*(n-1), "2(n−1)·h + 2(n−1)/n·D/B"
-		list[1].name, list[1].formula = "chain", "2(n−1)·h + 2·D/(0.92·B)" // a tree inside a node is a chain
+		list[1].name, list[1].formula = "chain", fmt.Sprintf("2(n−1)·h + 2·D/(%g·B)", k.treeEfficiency) // a tree inside a node is a chain
 	}
 	switch {
 	case t.sums(s) && s.islands == 1:
-		list = append(list, recipe{name: "in the NVLink switches", formula: "25 µs + 6/5·D/B", source: fromNCCL, fixed: 25e-6, within: 6.0 / 5, efficiency: 1})
+		list = append(list, recipe{name: "in the NVLink switches", formula: micro(k.nvls) + " + 6/5·D/B", source: fromNCCL, fixed: k.nvls, within: 6.0 / 5, efficiency: 1})
 	case t.sums(s):
-		list = append(list, recipe{name: "in the NVLink switches, trees between", formula: "25 µs + 2·log2 N·14 µs + max(6/5·D/B, 2·D/B between)", source: fromNCCL,
-			fixed: 25e-6 + 2*math.Log2(m)*14e-6, network: 2 * math.Log2(m), within: 6.0 / 5, between: across, efficiency: 1})
+		list = append(list, recipe{name: "in the NVLink switches, trees between", formula: fmt.Sprintf("%s + 2·log2 N·%s + max(6/5·D/B, 2·D/B between)", micro(k.nvls), micro(k.nvlsTreeHop)), source: fromNCCL,
+			fixed: k.nvls + 2*math.Log2(m)*k.nvlsTreeHop, network: 2 * math.Log2(m), within: 6.0 / 5, between: across, efficiency: 1})
 	}
 	if s.islands > 1 {
 		list = append(list,
-			recipe{name: "in the network's switches", formula: "2(L−1)·0.4 µs + 7.4 µs + 31 µs + max(2(L−1)/L·D/B, D/B between)/0.85", source: fromNCCL, needs: "switches that sum (SHARP), and NCCL_COLLNET_ENABLE=1",
-				fixed: 31e-6 + 2*(3.7e-6*math.Min(1, l-1)+0.4e-6*(l-1)), network: 1, within: 2 * (l - 1) / l, between: 1, efficiency: 0.85})
+			recipe{name: "in the network's switches", formula: fmt.Sprintf("2(L−1)·%s + %s + %s + max(2(L−1)/L·D/B, D/B between)/%g", micro(k.collNetRank), micro(2*k.collNetInside), micro(k.collNet), k.collNetEfficiency), source: fromNCCL, needs: "switches that sum (SHARP), and NCCL_COLLNET_ENABLE=1",
+				fixed: k.collNet + 2*(k.collNetInside*math.Min(1, l-1)+k.collNetRank*(l-1)), network: 1, within: 2 * (l - 1) / l, between: 1, efficiency: k.collNetEfficiency})
 	}
 	if s.islands > 1 && s.local > 1 {
 		list = append(list,
@@ -215,19 +220,20 @@ func (t *Topology) allReduces(s shape) []recipe {
 }
 
 func (t *Topology) gathersAll(s shape) []recipe {
+	k := &constants
 	n, l, m := float64(s.size), float64(s.local), float64(s.islands)
 	share := (n - 1) / n
 	list := []recipe{{name: "ring", formula: "(n−N)·h + (N−1)·H + (n−1)/n·D/B", source: fromNCCL, inside: n - m, network: m - 1, within: share, between: share, efficiency: 1}}
 	if s.islands == 1 {
 		list[0].inside, list[0].formula = n-1, "(n−1)·h + (n−1)/n·D/B"
 		if t.sums(s) {
-			list = append(list, recipe{name: "in the NVLink switches", formula: "25 µs + (n−1)/n·D/B", source: fromNCCL, fixed: 25e-6, within: share, efficiency: 1})
+			list = append(list, recipe{name: "in the NVLink switches", formula: micro(k.nvls) + " + (n−1)/n·D/B", source: fromNCCL, fixed: k.nvls, within: share, efficiency: 1})
 		}
 		return list
 	}
 	if s.local == 1 {
-		return append(list, recipe{name: "parallel aggregated trees", formula: "8 µs + log2 N·4 µs + n·2.8 µs + (n−1)/n·D/(0.75·B)", source: fromNCCL,
-			fixed: 8e-6 + math.Log2(m)*4e-6 + n*2.8e-6, network: math.Log2(m), between: share, efficiency: 0.75})
+		return append(list, recipe{name: "parallel aggregated trees", formula: fmt.Sprintf("%s + log2 N·%s + n·%s + (n−1)/n·D/(%g·B)", micro(k.pat), micro(k.patHop), micro(k.patRank), k.patEfficiency), source: fromNCCL,
+			fixed: k.pat + math.Log2(m)*k.patHop + n*k.patRank, network: math.Log2(m), between: share, efficiency: k.patEfficiency})
 	}
 	return append(list, recipe{name: "hierarchical", formula: "(L−1)·h + (N−1)·H + (L−1)/L·D/B + (N−1)/N·D/B between", source: fromThakur, needs: "collectives of two groups, as hpZ and hybrid sharding have them",
 		inside: l - 1, network: m - 1, within: (l - 1) / l, between: (m - 1) / m, apart: true, efficiency: 1})

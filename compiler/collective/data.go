@@ -81,11 +81,24 @@ var constants = func() (c struct {
 	hopNVLink   float64 // seconds of a hop over NVLink that the measured curves include
 	mostNICs    float64 // of one island that a single communicator was seen to drive
 	slowestPCIe float64 // bytes per second of a host link that the cluster does not describe
+
+	// NCCL's own estimates of algorithms that have neither the start nor the steps of a
+	// protocol: seconds at once, of a hop between nodes, inside a node and for each rank.
+	nvls, nvlsTreeHop                   float64 // in the switches of NVLink
+	collNet, collNetInside, collNetRank float64 // in the switches of the network
+	pat, patHop, patRank                float64 // parallel aggregated trees
+
+	// Shares of their links' bandwidth that algorithms reach.
+	treeEfficiency, collNetEfficiency, patEfficiency float64
 }) {
 	lines := facts.By(decode[constant]("constants"), func(line constant) string { return line.Name })
 	for name, into := range map[string]*float64{
 		"cut_nvlink": &c.cutNVLink, "copy_nvlink": &c.copyNVLink, "hop_nvlink": &c.hopNVLink,
 		"most_nics": &c.mostNICs, "slowest_pcie": &c.slowestPCIe,
+		"nvls_latency": &c.nvls, "nvls_tree_hop": &c.nvlsTreeHop,
+		"collnet_latency": &c.collNet, "collnet_inside": &c.collNetInside, "collnet_rank": &c.collNetRank,
+		"pat_latency": &c.pat, "pat_hop": &c.patHop, "pat_rank": &c.patRank,
+		"tree_efficiency": &c.treeEfficiency, "collnet_efficiency": &c.collNetEfficiency, "pat_efficiency": &c.patEfficiency,
 	} {
 		line, ok := lines[name]
 		if !ok {
