@@ -32,6 +32,9 @@ type need struct {
 	why     string // why the release lacks it, where that takes a sentence
 }
 
+// modelSummary is the summary of all diagnostics on models.
+const modelSummary = "Megatron-LM cannot build this model"
+
 func checkModel(v *version, j *job.Job, diags *diag.List) {
 	m := &j.Model
 	hybrid := m.LayerPattern != ""
@@ -73,7 +76,7 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.MLPBias && m.MoE != nil && m.MoE.SharedExpertFFNHiddenSize > 0, "model.moe.shared_experts with mlp_bias", " Shared experts are not built with biases (shared_experts.py)."},
 	}, diags)
 	if m.Attention.KVHeads > m.Attention.Heads || !divides(m.Attention.KVHeads, m.Attention.Heads) {
-		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",
+		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), modelSummary,
 			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.Attention.Heads, m.Attention.KVHeads))
 	}
 }
@@ -115,7 +118,7 @@ func report(v *version, j *job.Job, needs []need, diags *diag.List) {
 		}
 	}
 	if missing != nil {
-		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Megatron-LM cannot build this model",
+		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), modelSummary,
 			fmt.Sprintf("Missing in %s: %s.%s %s", v.name, units.List(names, "and"), why, capability.Alternatives(missing...)))
 	}
 }
@@ -124,7 +127,7 @@ func report(v *version, j *job.Job, needs []need, diags *diag.List) {
 func checkBias(v *version, j *job.Job, diags *diag.List) {
 	m := &j.Model
 	refuse := func(f capability.Feature, why string) {
-		diags.Error(UnsupportedModel, j.Sources.Range(f.Argument()), "Megatron-LM cannot build this model", why+" "+capability.Alternatives(f))
+		diags.Error(UnsupportedModel, j.Sources.Range(f.Argument()), modelSummary, why+" "+capability.Alternatives(f))
 	}
 	const oneSwitch = "Megatron-LM has one switch for the biases of the attention output and the feed-forward layers (--disable-bias-linear)"
 	switch {
@@ -136,7 +139,7 @@ func checkBias(v *version, j *job.Job, diags *diag.List) {
 		refuse("model.mlp_bias without attention_bias", "mlp_bias without attention_bias: "+oneSwitch+". Set both alike.")
 	}
 	if m.MoE != nil && m.MoE.Router.Bias != m.MLPBias {
-		diags.Error(UnsupportedModel, j.Sources.Range("model.moe.router.bias"), "Megatron-LM cannot build this model",
+		diags.Error(UnsupportedModel, j.Sources.Range("model.moe.router.bias"), modelSummary,
 			"The bias of the router's linear layer follows mlp_bias in Megatron-LM; set both alike.")
 	}
 }
@@ -155,7 +158,7 @@ const (
 func checkRope(v *version, j *job.Job, diags *diag.List) {
 	p := &j.Model.PositionEmbedding
 	if p.Kind == "rope" && p.Theta != math.Trunc(p.Theta) {
-		diags.Error(UnsupportedModel, j.Sources.Range("model.position_embedding.theta"), "Megatron-LM cannot build this model",
+		diags.Error(UnsupportedModel, j.Sources.Range("model.position_embedding.theta"), modelSummary,
 			fmt.Sprintf("theta = %s: --rotary-base takes a whole number.", render.Number(p.Theta)))
 	}
 	s := p.Scaling
@@ -163,7 +166,7 @@ func checkRope(v *version, j *job.Job, diags *diag.List) {
 		return
 	}
 	refuse := func(f capability.Feature, why string) {
-		diags.Error(UnsupportedModel, j.Sources.Range(f.Argument()), "Megatron-LM cannot build this model", why+" "+capability.Offers(f))
+		diags.Error(UnsupportedModel, j.Sources.Range(f.Argument()), modelSummary, why+" "+capability.Offers(f))
 	}
 	switch s.Type {
 	case "llama3":
@@ -200,13 +203,13 @@ func checkYarn(v *version, j *job.Job, s *job.RopeScaling, diags *diag.List) {
 	at := j.Sources.Range("model.position_embedding.scaling")
 	if j.Model.Attention.MLA == nil {
 		if f := capability.Feature("model.position_embedding.scaling=yarn"); !v.has(f) {
-			diags.Error(UnsupportedModel, at, "Megatron-LM cannot build this model",
+			diags.Error(UnsupportedModel, at, modelSummary,
 				fmt.Sprintf("YaRN without latent attention has no options in %s. %s", v.name, capability.Alternatives(f)))
 		}
 		return
 	}
 	if s.OriginalLength != mlaOriginalLength {
-		diags.Error(UnsupportedModel, at, "Megatron-LM cannot build this model",
+		diags.Error(UnsupportedModel, at, modelSummary,
 			fmt.Sprintf("Latent attention stretches from an original_length of %d; the model wants %d and no option sets it. %s", mlaOriginalLength, s.OriginalLength, capability.Offers("model.position_embedding.scaling=yarn with model.mla")))
 	}
 	if s.BetaFast != mlaBetaFast || s.BetaSlow != mlaBetaSlow {
@@ -221,7 +224,7 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 	}
 	r := &j.Model.MoE.Router
 	refuse := func(argument, why string) {
-		diags.Error(UnsupportedModel, j.Sources.Range("model.moe."+argument), "Megatron-LM cannot build this model", why)
+		diags.Error(UnsupportedModel, j.Sources.Range("model.moe."+argument), modelSummary, why)
 	}
 	if r.Balance == "bias" && r.Score != "sigmoid" {
 		refuse("router.balance", "Balancing by expert bias (--moe-router-enable-expert-bias) needs score = \"sigmoid\". "+capability.Offers("model.moe.router.balance=bias"))

@@ -43,7 +43,7 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 			fmt.Sprintf("%q is not a container runtime that the scripts can use; choose \"pyxis\" or \"apptainer\".", r))
 	}
 	if t, window := j.Slurm.Time, goodput.Window(j); t > 0 && window <= 0 {
-		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), "Time limit leaves no time to train",
+		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), shortSummary,
 			fmt.Sprintf("Start-up and the last checkpoint need %s, and the limit is %s. Ask for more time.", t-window, t))
 	}
 }

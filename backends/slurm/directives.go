@@ -68,9 +68,13 @@ type directiveList struct {
 func (d *directiveList) flag(name string)          { d.lines = append(d.lines, "--"+name) }
 func (d *directiveList) always(name, value string) { d.lines = append(d.lines, "--"+name+"="+value) }
 
-// valueSummary is the summary of all diagnostics on what Slurm would not read, or would read
-// as something else.
-const valueSummary = "Value cannot stand in an #SBATCH line"
+// Summaries of diagnostics that several places give.
+const (
+	valueSummary    = "Value cannot stand in an #SBATCH line" // Slurm would not read it, or would read something else
+	nameSummary     = "Invalid directive name"
+	reservedSummary = "Directive is set elsewhere"
+	shortSummary    = "Time limit leaves no time to train"
+)
 
 // text adds a directive whose value the user wrote at slurm.ARGUMENT. What is unfit
 // for it says why a value that can stand in a line is none that sbatch takes, or "".
@@ -226,11 +230,11 @@ func (d *directiveList) other(v job.Variable) {
 		return
 	}
 	if v.Name == "no-kill" && d.j.Slurm.SpareNodes > 0 {
-		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere", "The directive \"no-kill\" follows from slurm.spare_nodes; change it there.")
+		d.diags.Error(IDReservedDirective, at, reservedSummary, "The directive \"no-kill\" follows from slurm.spare_nodes; change it there.")
 		return
 	}
 	if !isOption(v.Name) {
-		d.diags.Error(IDDirectiveValue, at, "Invalid directive name",
+		d.diags.Error(IDDirectiveValue, at, nameSummary,
 			fmt.Sprintf("%q is not the name of an sbatch option; write it without dashes in front, such as \"comment\".", v.Name))
 		return
 	}
@@ -239,7 +243,7 @@ func (d *directiveList) other(v job.Variable) {
 		if option != v.Name {
 			what += fmt.Sprintf(" begins like %q, and sbatch would read it as that, which", option)
 		}
-		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere", fmt.Sprintf("%s follows from %s; change it there.", what, owner))
+		d.diags.Error(IDReservedDirective, at, reservedSummary, fmt.Sprintf("%s follows from %s; change it there.", what, owner))
 		return
 	}
 	why := refused(v.Name, v.Value)

@@ -42,7 +42,7 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 		lead := signalLead(p, l)
 		text = fmt.Sprintf("TERM@%.0f", float64(lead))
 		if s.Time > 0 && lead >= s.Time {
-			d.diags.Error(IDTimeLimitTooShort, at, "Time limit leaves no time to train",
+			d.diags.Error(IDTimeLimitTooShort, at, shortSummary,
 				fmt.Sprintf("A step, a save and the %.0f s by which Slurm may be early take %.0f s, and the limit is %.0f s. Ask for more time, or leave signal out.", float64(slurmEarly), float64(lead), float64(s.Time)))
 		}
 	case !signalSyntax.MatchString(text) || signalSeconds(text) > signalMost:
@@ -50,7 +50,7 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\", of at most %.0f s.", text, float64(signalMost)))
 		return
 	case s.Time > 0 && signalSeconds(text)+slurmEarly >= s.Time:
-		d.diags.Error(IDTimeLimitTooShort, at, "Time limit leaves no time to train",
+		d.diags.Error(IDTimeLimitTooShort, at, shortSummary,
 			fmt.Sprintf("Slurm sends %q up to %.0f s before it is due, and the limit is %.0f s: it may come when the ranks start. Write \"auto\", fewer seconds, or ask for more time.", text, float64(slurmEarly), float64(s.Time)))
 		return
 	case !signalHeard.MatchString(text):

@@ -174,16 +174,16 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 				continue // the value of the option before it
 			}
 			if !isShort || letters == "" || shortOptions[letters[:1]] == "" {
-				fail(IDDirectiveValue, "Invalid directive name", "%s makes \"#SBATCH %s\", in which %q is no option of sbatch. Write options as --NAME=VALUE.", part, line, w)
+				fail(IDDirectiveValue, nameSummary, "%s makes \"#SBATCH %s\", in which %q is no option of sbatch. Write options as --NAME=VALUE.", part, line, w)
 				return
 			}
 			if name = shortOptions[letters[:1]]; name == "no-kill" && letters != "k" {
-				fail(IDDirectiveValue, "Invalid directive name", "%s makes \"#SBATCH %s\", in which %q says several options at once. Write options as --NAME=VALUE.", part, line, w)
+				fail(IDDirectiveValue, nameSummary, "%s makes \"#SBATCH %s\", in which %q says several options at once. Write options as --NAME=VALUE.", part, line, w)
 				return
 			}
 		}
 		if option, owner := ownedBy(name); option != "" || name == "" {
-			fail(IDReservedDirective, "Directive is set elsewhere", "%s makes \"#SBATCH %s\", and %q follows from %s; change it there.", part, line, name, owner)
+			fail(IDReservedDirective, reservedSummary, "%s makes \"#SBATCH %s\", and %q follows from %s; change it there.", part, line, name, owner)
 			return
 		}
 		read := isLong && value != "" && !strings.Contains(line, `"`) // the value as it stands there
@@ -193,7 +193,7 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 		}
 		for _, d := range directives {
 			if have, _, _ := strings.Cut(strings.TrimPrefix(d, "--"), "="); have == name {
-				fail(IDReservedDirective, "Directive is set elsewhere", "%s makes \"#SBATCH %s\", and slurm.directives of the job says %q already; keep one.", part, line, name)
+				fail(IDReservedDirective, reservedSummary, "%s makes \"#SBATCH %s\", and slurm.directives of the job says %q already; keep one.", part, line, name)
 				return
 			}
 		}
