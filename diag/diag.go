@@ -75,6 +75,11 @@ type Range struct {
 // IsZero reports whether the range points nowhere.
 func (r Range) IsZero() bool { return r == Range{} }
 
+// Holds reports whether another range lies in this one.
+func (r Range) Holds(other Range) bool {
+	return r.Filename == other.Filename && r.Start.Byte <= other.Start.Byte && other.End.Byte <= r.End.Byte
+}
+
 // String formats the start as FILE:LINE,COLUMN.
 func (r Range) String() string {
 	if r.IsZero() {

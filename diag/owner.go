@@ -10,30 +10,59 @@ import (
 // Owned are the diagnostics of one of several things that are made of the same files.
 type Owned struct {
 	Owner string // its name, such as a job's
-	File  string // that it stands in
-	List  List
+	At    Range  // where it is written, such as its block
+	Parts List   // of what it is made of, each as such
+	List  List   // of the whole
 }
 
 // Attribute has errors that point into another file than their owner's, as into a module that
-// many use, say whose they are. What all have is everybody's. Owners are called by what each
-// is, such as "job".
+// many use, say whose they are; so do those of the whole that point into another owner, which
+// is its base. What all have is everybody's. Owners are called by what each is, such as "job".
 func Attribute(called string, all []Owned) {
 	owners, of := map[string]bool{}, map[Diagnostic][]string{}
-	for _, o := range all {
+	note := func(o *Owned, d Diagnostic) {
+		if d.Severity == Error && !slices.Contains(of[d], o.Owner) {
+			of[d] = append(of[d], o.Owner)
+		}
+	}
+	for i := range all {
+		o := &all[i]
 		owners[o.Owner] = true
+		for _, d := range slices.Concat(o.Parts, o.List) {
+			if o.elsewhere(d) {
+				note(o, d)
+			}
+		}
 		for _, d := range o.List {
-			if d.Severity == Error && d.Range.Filename != "" && d.Range.Filename != o.File && !slices.Contains(of[d], o.Owner) {
-				of[d] = append(of[d], o.Owner)
+			if o.inherits(d, all) {
+				note(o, d)
 			}
 		}
 	}
-	for _, o := range all {
-		for i, d := range o.List {
-			if whose := of[d]; len(whose) > 0 && len(whose) < len(owners) {
-				o.List[i].Detail += " It is so in " + some(called, whose) + "."
+	for i := range all {
+		o := &all[i]
+		for _, list := range []List{o.Parts, o.List} {
+			for k, d := range list {
+				if whose := of[d]; len(whose) > 0 && len(whose) < len(owners) {
+					list[k].Detail += " It is so in " + some(called, whose)
+					if !o.elsewhere(d) {
+						list[k].Detail += ", where what a base has can be overridden, or left out by without = […]"
+					}
+					list[k].Detail += "."
+				}
 			}
 		}
 	}
+}
+
+// elsewhere reports whether a diagnostic points into another file.
+func (o *Owned) elsewhere(d Diagnostic) bool {
+	return d.Range.Filename != "" && d.Range.Filename != o.At.Filename
+}
+
+// inherits reports whether a diagnostic points into another owner.
+func (o *Owned) inherits(d Diagnostic, all []Owned) bool {
+	return !o.At.Holds(d.Range) && slices.ContainsFunc(all, func(other Owned) bool { return other.At.Holds(d.Range) })
 }
 
 // some names things that are called alike, the first of many.

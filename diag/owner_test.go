@@ -4,19 +4,20 @@ import (
 	"testing"
 )
 
-// TestAttribute: what some owners have in a file of all says whose it is; what all have, what
-// lies in the owner's own file and what is a warning says nothing.
+// TestAttribute: what some owners have in a file of all, or in another of them, says whose it
+// is; what all have, what lies in the owner's own file and what is a warning says nothing.
 func TestAttribute(t *testing.T) {
 	shared := func(severity Severity, detail string) Diagnostic {
 		return Diagnostic{Severity: severity, Detail: detail, Range: Range{Filename: "module.hcl"}}
 	}
 	own := Diagnostic{Detail: "Own.", Range: Range{Filename: "jobs.hcl"}}
 	common, warning := shared(Error, "Common."), shared(Warning, "Warned.")
+	jobs := Range{Filename: "jobs.hcl"}
 	all := []Owned{
-		{"a", "jobs.hcl", List{common, shared(Error, "Ours."), own}},
-		{"b", "jobs.hcl", List{common, shared(Error, "Ours."), warning}},
-		{"c", "jobs.hcl", List{common, shared(Error, "Mine.")}},
-		{"c", "jobs.hcl", List{common, shared(Error, "Mine.")}}, // another of its elements
+		{"a", jobs, nil, List{common, shared(Error, "Ours."), own}},
+		{"b", jobs, nil, List{common, shared(Error, "Ours."), warning}},
+		{"c", jobs, nil, List{common, shared(Error, "Mine.")}},
+		{"c", jobs, nil, List{common, shared(Error, "Mine.")}}, // another of its elements
 	}
 	Attribute("job", all)
 	for i, want := range [][]string{
@@ -30,6 +31,18 @@ func TestAttribute(t *testing.T) {
 				t.Errorf("%s: %q, want %q", all[i].Owner, d.Detail, want[k])
 			}
 		}
+	}
+	block := func(start, end int) Range {
+		return Range{Filename: "jobs.hcl", Start: Position{Byte: start}, End: Position{Byte: end}}
+	}
+	inFirst := Diagnostic{Detail: "Theirs.", Range: block(10, 20)}
+	based := []Owned{
+		{"first", block(0, 100), List{inFirst}, nil},
+		{"second", block(100, 200), List{inFirst}, List{inFirst}},
+	}
+	Attribute("job", based)
+	if got := based[1].List[0].Detail; got != `Theirs. It is so in job "second", where what a base has can be overridden, or left out by without = […].` {
+		t.Error(got)
 	}
 	if got := some("job", []string{"a", "b", "c", "d", "e", "f", "g"}); got != `jobs "a", "b", "c", "d", "e" and 2 more` {
 		t.Error(got)

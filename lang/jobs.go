@@ -46,11 +46,11 @@ func (m *module) buildJobs() (jobs []job.Job, names []string) {
 	for _, site := range m.askedSites() {
 		for _, e := range asked {
 			jobs = append(jobs, m.buildJob(e, site)...)
-			owned, ends = append(owned, diag.Owned{Owner: e.node.block.Labels[0], File: e.node.block.DefRange().Filename}), append(ends, len(m.diags))
+			owned, ends = append(owned, diag.Owned{Owner: e.node.block.Labels[0], At: rangeOf(e.node.block.Range())}), append(ends, m.evaluated, len(m.diags))
 		}
 	}
 	for i := range owned {
-		owned[i].List = m.diags[ends[i]:ends[i+1]]
+		owned[i].Parts, owned[i].List = m.diags[ends[2*i]:ends[2*i+1]], m.diags[ends[2*i+1]:ends[2*i+2]]
 	}
 	diag.Attribute("job", owned)
 	if m.options.Backend != "" && len(asked) > 0 && len(jobs) == 0 && !m.diags.HasErrors() {
@@ -172,6 +172,7 @@ func (l *loader) buildJob(e element, site *node) []job.Job {
 		s.site = l.siteOf(e.node, s, nil)
 	}
 	t := l.jobTree(e.node, s, nil)
+	l.evaluated = len(l.diags)
 	all := s.site.under(t, "")
 	p := parts{element: e, site: s.site, whole: t, model: l.reference(t, "model"), cluster: l.reference(all, "cluster")}
 	if p.cluster != nil {
@@ -306,7 +307,7 @@ func completion(t *block, name string) string {
 
 // buildFor decodes and checks one job.
 func (l *loader) buildFor(p parts) job.Job {
-	j := job.Job{Name: p.name(), Sources: job.Sources{}}
+	j := job.Job{Name: p.name(), At: rangeOf(p.node.block.Range()), Sources: job.Sources{}}
 	j.Folder = j.Name
 	if p.instance != nil {
 		j.Block = p.node.block.Labels[0]

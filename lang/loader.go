@@ -30,6 +30,7 @@ type loader struct {
 	bases      map[basis]basisTree // of jobs that are the base of others
 	siteOfBase map[*node]*node     // that they name
 
+	evaluated    int  // diagnostics when the job at hand had been evaluated over its bases
 	severalSites bool // what is built is for more than one site
 	root         *module
 	planned      []cty.Value // the jobs that were made, as policies see them

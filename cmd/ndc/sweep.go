@@ -56,7 +56,7 @@ func essenceOf(j *job.Job) essence {
 			e.set[path] = true
 		}
 	}
-	e.job.Name, e.job.Site, e.job.Block, e.job.Folder, e.job.Sources = "", "", "", "", nil
+	e.job.Name, e.job.Site, e.job.Block, e.job.At, e.job.Folder, e.job.Sources = "", "", "", diag.Range{}, "", nil
 	t := &e.job.Training
 	t.Seed, t.Optimizer.LearningRate = 0, 0
 	if t.Checkpoint.Path != "" {

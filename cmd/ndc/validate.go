@@ -37,7 +37,7 @@ func refusals(jobs []job.Job) []diag.List {
 		if !leftOut(&jobs[i], least) {
 			all[i] = least
 		}
-		owned[i] = diag.Owned{Owner: cmp.Or(jobs[i].Block, jobs[i].Name), File: jobs[i].Sources.Range("").Filename, List: all[i]}
+		owned[i] = diag.Owned{Owner: cmp.Or(jobs[i].Block, jobs[i].Name), At: jobs[i].At, List: all[i]}
 	}
 	diag.Attribute("job", owned)
 	return all

@@ -11,10 +11,11 @@ import "github.com/ndc-dev/ndc/diag"
 
 // Job is one training run on one backend.
 type Job struct {
-	Name        string // becomes paths and the Slurm name: the label, with for_each LABEL-KEY
-	Site        string `json:"-"` // label of the site block; "" without one. No plan depends on it, nor on the next two
-	Block       string `json:"-"` // label of the job block where for_each or count makes several jobs of it; "" otherwise
-	Folder      string `json:"-"` // of its files, as a slash path: the name, for several sites SITE/NAME
+	Name        string     // becomes paths and the Slurm name: the label, with for_each LABEL-KEY
+	Site        string     `json:"-"` // label of the site block; "" without one. No plan depends on it, nor on the next three
+	Block       string     `json:"-"` // label of the job block where for_each or count makes several jobs of it; "" otherwise
+	At          diag.Range `json:"-"` // the job block, to its end
+	Folder      string     `json:"-"` // of its files, as a slash path: the name, for several sites SITE/NAME
 	Backend     Backend
 	Model       Model
 	Cluster     Cluster
