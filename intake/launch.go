@@ -206,12 +206,13 @@ func isConfigured(w shell.Word) bool {
 
 // batch is what TorchTitan makes of a batch that nothing says: that of one GPU for
 // every replica (train.py), which pipelines cut up. DeepSpeed multiplies its micro-batches
-// with the replicas (runtime/config.py: _set_batch_related_parameters).
+// with the replicas (runtime/config.py: _set_batch_related_parameters), and so does
+// Megatron-LM (arguments.py: validate_args).
 func (in *intake) batch() {
 	const layout, global = "constraints.layout.", "training.global_batch_size"
 	d := in.d
-	titan := in.launch == settings.TorchTitanKind
-	if !titan && in.launch != settings.DeepSpeedKind || d.Has(global) || slices.Contains(d.Asked(), global) {
+	titan, engine := in.launch == settings.TorchTitanKind, in.launch == settings.DeepSpeedKind
+	if !titan && !engine && in.launch != megatron.Kind || d.Has(global) || slices.Contains(d.Asked(), global) {
 		return
 	}
 	gpus := d.Int("cluster.gpus_per_node")
@@ -224,12 +225,14 @@ func (in *intake) batch() {
 		}
 		return unsaid
 	}
-	ranks, batches := int64(0), int64(1) // where nothing is said
-	if !titan && settings.Shared(d) {
+	ranks, batches := int64(0), int64(0) // where nothing is said
+	switch {
+	case engine && settings.Shared(d):
 		return
-	}
-	if !titan {
-		ranks, batches = 1, 0
+	case engine:
+		ranks = 1
+	case titan:
+		batches = 1
 	}
 	parts := of("tensor_parallel", ranks) * of("context_parallel", ranks) * of("pipeline_parallel", ranks)
 	local := of("micro_batch_size", 0) * of("micro_batches", batches)

@@ -890,6 +890,27 @@ func TestTrialWithoutData(t *testing.T) {
 	}
 }
 
+// TestMegatronBatch: a launch of Megatron-LM without a batch has one micro-batch for every replica.
+func TestMegatronBatch(t *testing.T) {
+	const options = "--num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 32 --max-position-embeddings 32 --micro-batch-size 2 --tensor-model-parallel-size 2 --train-iters 9 --lr 1e-4 --mock-data --bf16 --vocab-size 64 --tokenizer-type NullTokenizer"
+	for launch, want := range map[string]string{
+		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py " + options:                        "global_batch_size = 16\n",
+		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --gas 3 " + options:                "global_batch_size = 48\n",
+		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --global-batch-size 64 " + options: "global_batch_size = 64\n",
+		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --global-batch-size $B " + options: "global_batch_size = var.global_batch_size\n",
+		"torchrun --nnodes $N --nproc-per-node 8 pretrain_gpt.py " + options:                       "micro_batches = 1\n",
+		"torchrun --nnodes 2 --nproc-per-node 8 own.py --mine 3 " + options:                        "global_batch_size = var.global_batch_size\n",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + "\n")}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if job := spaces.ReplaceAllString(string(r.Job), " "); !strings.Contains(job, want) {
+			t.Errorf("%s: no %q in\n%s", launch, want, r.Job)
+		}
+	}
+}
+
 // TestTitanBatch: where nothing says TorchTitan's batch, it is that of one GPU for every
 // replica, as soon as it is known how many there are.
 func TestTitanBatch(t *testing.T) {

@@ -30,6 +30,7 @@ func (r *reading) complete() {
 	r.pairs()
 	r.optimizer()
 	r.rollouts()
+	r.batch()
 	r.schedule()
 	r.data()
 	r.checkpoint()
@@ -37,6 +38,15 @@ func (r *reading) complete() {
 	r.elsewhere()
 	if r.own && !r.pretrain {
 		r.d.Note("constraints.layout", "what the launch does not say is as Megatron-LM has it; the program that it starts may set others")
+	}
+}
+
+// batch is that of a launch which says none: one micro-batch for every replica, whose number
+// the launcher knows (arguments.py: validate_args). A program on top may have another default.
+func (r *reading) batch() {
+	const batch = "training.global_batch_size"
+	if r.pretrain && !r.d.Has(batch) && !r.unread[batch] && !slices.Contains(r.d.Asked(), batch) && !r.words["--global-batch-size"] {
+		r.unless("constraints.layout.micro_batches", int64(1))
 	}
 }
 

@@ -136,7 +136,7 @@ func TestFillInTheMiddle(t *testing.T) {
 func TestForkPipeline(t *testing.T) {
 	for options, want := range map[string]string{
 		"--pipe-parallel-size 4 --gas 16":                        "pipeline_parallel=4 stage_layers=[2 2 2 2] micro_batches=16",
-		"--pipe-parallel-size 0":                                 "pipeline_parallel=1 stage_layers=<nil> micro_batches=<nil>",
+		"--pipe-parallel-size 0":                                 "pipeline_parallel=1 stage_layers=<nil> micro_batches=1",
 		"--pipeline-model-parallel-size 2 --global-batch-size 8": "pipeline_parallel=2 stage_layers=[4 4] micro_batches=<nil>",
 	} {
 		d := launched(t, "pretrain_gpt2.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 --batch-size 1 "+options)

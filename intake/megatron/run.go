@@ -267,6 +267,9 @@ func (r *reading) uncounted() {
 		for i := range r.d.Findings {
 			if f := &r.d.Findings[i]; o != nil && f.Place == o.line && f.Name == o.name && f.Verdict == draft.Mapped {
 				f.Verdict, f.To, f.Why = draft.Unknown, "", "how many steps it is goes with the batch, which is known only when the script runs"
+				if !r.words["--global-batch-size"] {
+					f.Why = "how many steps it is goes with the batch, which --global-batch-size does not say"
+				}
 			}
 		}
 	}
