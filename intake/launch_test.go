@@ -1031,6 +1031,17 @@ func TestUnwritten(t *testing.T) {
 	}
 }
 
+// TestLengths: programs on top of the Trainer have names of their own for the length of a sequence.
+func TestLengths(t *testing.T) {
+	config := File{Name: "z3.json", Content: []byte(`{"zero_optimization": {"stage": 3}}`)}
+	for _, name := range []string{"cutoff_len", "max_seq_length", "model_max_length", "block_size"} {
+		r, diags := Import([]File{config, {Name: "run.sh", Content: []byte("deepspeed --num_gpus 8 train.py --deepspeed z3.json --output_dir o --" + name + " 1280\n")}}, Options{})
+		if diags.HasErrors() || !strings.Contains(string(r.Job), "sequence_length = 1280\n") {
+			t.Errorf("%s: %v\n%s", name, diags, r.Job)
+		}
+	}
+}
+
 // TestWritten: the configuration that a script writes counts as the file would: of several
 // the one that the launch names, and as it was written last.
 func TestWritten(t *testing.T) {
