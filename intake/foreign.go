@@ -136,8 +136,8 @@ func idle(c shell.Command) string {
 	} else if i := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "-m" }); i > 0 && i+1 < len(words) && strings.HasPrefix(path.Base(words[i-1].Text), "python") {
 		name = words[i+1].Text
 	}
-	p := among(words, func(p foreign) bool { return p.Does != "" })
-	if p == nil {
+	p := among(words, func(foreign) bool { return true })
+	if p == nil || p.Does == "" {
 		return ""
 	}
 	return draft.Guarded("", cmp.Or(p.Program, path.Base(name))) + ", which " + p.Does
