@@ -1001,6 +1001,9 @@ func TestMissing(t *testing.T) {
 		"torchrun train.py --lr 1\ndocker exec c pkill -9 -f \"swift|sft.py\"\ncp sft.py $OUT/\nssh h \"pkill -f sft.py\"":                    "On line 2 it starts train.py, whose options say no run",
 		"accelerate launch --log_dir tail ddp.py --lr 1\nps aux | grep sft.py":                                                                "On line 2 it starts ddp.py, whose options say no run",
 		"source $(dirname $BASH_SOURCE)/common.sh\nexport MINIBS=144":                                                                         "It sets variables alone: give the script that starts",
+		"python3 -u -m lwm.train --modality=text":                                                                                             "it starts lwm.train, whose options say no run that ndc reads.",
+		"torchrun --nproc_per_node=8 -m lm_engine.pretrain --config ${1}":                                                                     "it starts lm_engine.pretrain with arguments of its own",
+		"torchrun --nproc_per_node=8 train/run.py\npython -m pip freeze":                                                                      "it starts train/run.py, whose",
 	} {
 		_, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")}}, Options{})
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {

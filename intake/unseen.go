@@ -116,6 +116,19 @@ func handles(words []shell.Word) bool {
 	return false
 }
 
+// tools are modules of Python that install, fetch or test, and start none of it.
+var tools = strings.Fields("pip venv virtualenv ensurepip pytest unittest compileall http.server json.tool nltk.downloader spacy")
+
+// isModule reports a word that names a module which Python or a launcher of it starts.
+func isModule(words []shell.Word, i int) bool {
+	by := func(w shell.Word) bool {
+		name := path.Base(w.Text)
+		return strings.HasPrefix(name, "python") || slices.Contains(nodeLaunchers, name)
+	}
+	return i > 1 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") && !strings.HasPrefix(words[i].Text, "-") &&
+		!slices.Contains(nodeLaunchers, words[i].Text) && !slices.Contains(tools, words[i].Text) && slices.ContainsFunc(words[:i-1], by)
+}
+
 // starts says what a script starts last that says nothing of a run to ndc, and what would: a
 // program, or a script that was not given; "" where it starts neither.
 func (in *intake) starts() string {
@@ -135,7 +148,7 @@ func (in *intake) starts() string {
 				return fmt.Sprintf(" On line %d it starts %s: give that file, too.", c.Line, draft.Guarded("", known(scripts[0].Text)))
 			}
 			for i, w := range slices.Backward(c.Words) {
-				if !strings.HasSuffix(w.Text, ".py") || handles(c.Words[:i+1]) {
+				if !strings.HasSuffix(w.Text, ".py") && !isModule(c.Words, i) || handles(c.Words[:i+1]) {
 					continue
 				}
 				behind := c.Words[i+1:]
