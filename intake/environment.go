@@ -52,7 +52,7 @@ func (v *variable) readBy(s *shell.Script) bool {
 // keptEnvironment is the argument of the variables that a job keeps as they stand.
 const keptEnvironment = "slurm.environment"
 
-// exports keeps the environment of the fabric; what else a script exports is
+// exports keeps the environment of the fabric and of the host's waiting; what else a script exports is
 // its own affair, and ndc sets what the framework needs. A secret stays out of
 // the job and of the report.
 func (in *intake) exports(file string, s *shell.Script) {

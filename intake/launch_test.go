@@ -363,6 +363,7 @@ func TestFlagScale(t *testing.T) {
 func TestHanded(t *testing.T) {
 	const program = "python pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 -x NCCL_ALGO=Ring\n"
 	for launcher, want := range map[string]string{
+		"CUDA_LAUNCH_BLOCKING=1 mpirun -np 8 ":                      "CUDA_LAUNCH_BLOCKING = \"1\"",
 		"mpirun -np 8 -x NCCL_DEBUG=INFO -x PATH ":                  "NCCL_DEBUG = \"INFO\"",
 		"docker run -e NCCL_IB_HCA=mlx5_0,mlx5_1 --gpus all img:1 ": "NCCL_IB_HCA = \"mlx5_0,mlx5_1\"",
 		"srun apptainer exec --nv --env=NCCL_DEBUG=WARN /i/m.sif ":  "NCCL_DEBUG = \"WARN\"",
