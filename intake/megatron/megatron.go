@@ -69,7 +69,7 @@ func read(d *draft.Draft, file, version string, c shell.Command, part bool) erro
 	}
 	for _, o := range options {
 		if w := former()[o.name]; w.Other != "" && !o.open && !o.maybe && !slices.Contains(w.Only, o.first()) {
-			return fmt.Errorf("line %d: %s %s: %s", o.line.Line, o.name, o.first(), w.Other)
+			return fmt.Errorf("line %d: %s: %s", o.line.Line, strings.TrimSpace(o.name+" "+o.first()), w.Other)
 		}
 	}
 	if version == "" {
