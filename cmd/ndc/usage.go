@@ -27,6 +27,9 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		if len(args) < least || len(args) > most {
 			return wrongUsage(c, "%s takes %s; there are %d arguments.", c.CommandPath(), what, len(args))
 		}
+		if slices.Contains(args, "-") {
+			return wrongUsage(c, "%s reads no standard input, as ndc fmt alone does; a file of the name - is ./-.", c.CommandPath())
+		}
 		return noneEmpty(c, args)
 	}
 }
