@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -158,7 +159,7 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 	}
 	converted, err := convert.Convert(value, v.wanted)
 	if err != nil {
-		l.fail(InvalidVariable, at, "%s of %q must be of type %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
+		l.fail(InvalidVariable, at, "%s of %q must be of type %s: %s%s.", what, v.name, typeexpr.TypeString(v.wanted), insideOf(v.name, err), strings.TrimSuffix(err.Error(), "."))
 		return cty.DynamicVal, false
 	}
 	if budget.Size(converted) > budget.MaxValue {
@@ -166,6 +167,24 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 		return cty.DynamicVal, false
 	}
 	return converted, true
+}
+
+// insideOf says where in a value something is of another type, with a blank behind it; ""
+// of the whole.
+func insideOf(name string, err error) string {
+	var wrong cty.PathError
+	if !errors.As(err, &wrong) || len(wrong.Path) == 0 {
+		return ""
+	}
+	for _, step := range wrong.Path {
+		switch step := step.(type) {
+		case cty.GetAttrStep:
+			name += "." + step.Name
+		case cty.IndexStep:
+			name += "[" + indexText(step.Key) + "]"
+		}
+	}
+	return "at " + name + ", "
 }
 
 // unused is the name of an attribute that a value has and its type has not, and those that
@@ -206,10 +225,11 @@ func unusedAttribute(value cty.Value, wanted cty.Type, path string) (string, unu
 
 // indexText is the key of an element as a reference to it has it.
 func indexText(key cty.Value) string {
-	switch key.Type() {
-	case cty.String:
+	switch {
+	case key == cty.NilVal || !key.IsKnown():
+	case key.Type() == cty.String:
 		return strconv.Quote(key.AsString())
-	case cty.Number:
+	case key.Type() == cty.Number:
 		return key.AsBigFloat().Text('f', 0)
 	}
 	return "…" // of a set

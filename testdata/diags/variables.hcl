@@ -61,6 +61,11 @@ variable "bad_type2" {
   default = []
 }
 
+variable "bad_inside" {
+  type    = map(object({ rate = number }))
+  default = { low = { rate = 1 }, high = { rate = "a" } } # ERROR: invalid-variable at { low = { rate = 1 }, high = { rate = "a" } }: The default of "bad_inside" must be of type map(object({rate=number})): at bad_inside["high"].rate, a number is required.
+}
+
 variable "bad_default" {
   type    = number
   default = "abc" # ERROR: invalid-variable at "abc": The default of "bad_default" must be of type number: a number is required.
