@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,6 +20,8 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/lock"
 )
 
 // terminal is where results and diagnostics go.
@@ -74,6 +79,7 @@ const maxShown = 50
 func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 	list.Sort()
 	list = slices.Compact(slices.Clone(list)) // one mistake, met by several backends
+	files = concealed(files, list)
 	if len(list) > maxShown && !t.json {
 		slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return int(a.Severity) - int(b.Severity) })
 	}
@@ -87,6 +93,24 @@ func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 			fmt.Fprintf(t.err, "… and %d more; --json lists all.\n", len(list)-maxShown)
 		}
 	}
+}
+
+// secrets are what is not shown of the place of a diagnostic.
+var secrets = map[diag.ID]*regexp.Regexp{lang.LiteralSecret: regexp.MustCompile(`.+`), lock.IDSource: lock.Credentials}
+
+// concealed are files without the secrets that diagnostics are about: who may read what a
+// command says, as in the log of a check, need not be who may read the files.
+func concealed(files map[string][]byte, list diag.List) map[string][]byte {
+	files = maps.Clone(files)
+	for _, d := range list {
+		source, secret := files[d.Range.Filename], secrets[d.ID]
+		from, to := d.Range.Start.Byte, min(d.Range.End.Byte, len(source))
+		if secret != nil && from < to {
+			hidden := secret.ReplaceAllFunc(source[from:to], func(b []byte) []byte { return bytes.Repeat([]byte("*"), len(b)) })
+			files[d.Range.Filename] = slices.Concat(source[:from], hidden, source[to:])
+		}
+	}
+	return files
 }
 
 func (t *terminal) jsonLine(d diag.Diagnostic) { t.line(d) }

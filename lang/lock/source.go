@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,10 @@ type Source struct {
 	Inner   string // the module's folder in it; "." is all of it
 }
 
+// Credentials are what the source of a repository says of who asks for it, perhaps with a
+// password.
+var Credentials = regexp.MustCompile(`//[^/@"]+@`)
+
 // SourceOf is the source of a call of a module, with the version that the call asks for; "" asks
 // for none. What is wrong is told at the places of the two.
 func SourceOf(source, version string, at, versionAt diag.Range) (Source, diag.List) {
@@ -31,7 +36,7 @@ func SourceOf(source, version string, at, versionAt diag.Range) (Source, diag.Li
 	s, err := ParseSource(source)
 	switch {
 	case err != nil:
-		diags.Error(IDSource, at, summary, fmt.Sprintf("%q: %v.", source, err))
+		diags.Error(IDSource, at, summary, fmt.Sprintf("%q: %v.", Credentials.ReplaceAllString(source, "//…@"), err))
 	case version != "" && (s.Git == "" || s.Ref != ""):
 		diags.Error(IDSource, versionAt, summary, "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
 	}
