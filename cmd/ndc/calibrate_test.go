@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -253,5 +254,20 @@ func TestMeasuredPlan(t *testing.T) {
 				t.Errorf("another batch:\n%s", got)
 			}
 		})
+	}
+}
+
+// TestUnreadBelow: of a folder with one below that somebody else keeps closed, that one is named.
+func TestUnreadBelow(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&fs.PathError{Op: "open", Path: "runs/private/", Err: fs.ErrPermission}, "runs/private cannot be read: permission denied"},
+		{fs.ErrPermission, "runs cannot be read: permission denied"},
+	} {
+		if got := unreadBelow("runs", c.err).Error(); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
 	}
 }

@@ -154,7 +154,7 @@ func scriptsIn(name string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+		return nil, unreadBelow(name, err)
 	}
 	return names, nil
 }

@@ -278,9 +278,18 @@ func (r *foundRuns) below(folder string) error {
 		return noSuch(folder)
 	}
 	if err != nil && !errors.As(err, new(notText)) {
-		return fmt.Errorf("%s cannot be read: %w", folder, cause(err))
+		return unreadBelow(folder, err)
 	}
 	return err
+}
+
+// unreadBelow says what could not be read: a folder, or what the error names below it.
+func unreadBelow(folder string, err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		folder = filepath.Clean(e.Path)
+	}
+	return fmt.Errorf("%s cannot be read: %w", folder, cause(err))
 }
 
 func noSuch(name string) error { return usageError("There is no " + name + ".") }
