@@ -159,7 +159,7 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 	}
 	converted, err := convert.Convert(value, v.wanted)
 	if err != nil {
-		l.fail(InvalidVariable, at, "%s of %q must be of type %s: %s%s.", what, v.name, typeexpr.TypeString(v.wanted), insideOf(v.name, err), strings.TrimSuffix(err.Error(), "."))
+		l.fail(InvalidVariable, at, "%s of %q must be of type %s: %s%s.", what, v.name, typeText(v.wanted), insideOf(v.name, err), strings.TrimSuffix(err.Error(), "."))
 		return cty.DynamicVal, false
 	}
 	if budget.Size(converted) > budget.MaxValue {
@@ -167,6 +167,35 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 		return cty.DynamicVal, false
 	}
 	return converted, true
+}
+
+// typeText is a type as a variable block has it, with what may be left out of its objects.
+func typeText(t cty.Type) string {
+	switch {
+	case t.IsListType():
+		return "list(" + typeText(t.ElementType()) + ")"
+	case t.IsSetType():
+		return "set(" + typeText(t.ElementType()) + ")"
+	case t.IsMapType():
+		return "map(" + typeText(t.ElementType()) + ")"
+	case t.IsTupleType():
+		var elements []string
+		for _, e := range t.TupleElementTypes() {
+			elements = append(elements, typeText(e))
+		}
+		return "tuple([" + strings.Join(elements, ",") + "])"
+	case t.IsObjectType():
+		var attributes []string
+		for _, name := range slices.Sorted(maps.Keys(t.AttributeTypes())) {
+			text := typeText(t.AttributeType(name))
+			if t.AttributeOptional(name) {
+				text = "optional(" + text + ")"
+			}
+			attributes = append(attributes, name+"="+text)
+		}
+		return "object({" + strings.Join(attributes, ",") + "})"
+	}
+	return typeexpr.TypeString(t)
 }
 
 // insideOf says where in a value something is of another type, with a blank behind it; ""

@@ -62,8 +62,8 @@ variable "bad_type2" {
 }
 
 variable "bad_inside" {
-  type    = map(object({ rate = number }))
-  default = { low = { rate = 1 }, high = { rate = "a" } } # ERROR: invalid-variable at { low = { rate = 1 }, high = { rate = "a" } }: The default of "bad_inside" must be of type map(object({rate=number})): at bad_inside["high"].rate, a number is required.
+  type    = map(object({ rate = number, steps = optional(list(number)) }))
+  default = { low = { rate = 1 }, high = { rate = "a" } } # ERROR: invalid-variable at { low = { rate = 1 }, high = { rate = "a" } }: The default of "bad_inside" must be of type map(object({rate=number,steps=optional(list(number))})): at bad_inside["high"].rate, a number is required.
 }
 
 variable "bad_default" {
