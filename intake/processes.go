@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/facts"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
@@ -56,12 +57,6 @@ var (
 	counted = regexp.MustCompile(`(?:^|:)(\d+)$`)
 	host    = regexp.MustCompile(`^[^:]+:(\d+)$`)
 )
-
-// torchLaunchers are the names of PyTorch's own launcher.
-var torchLaunchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch"}
-
-// nodeLaunchers are what starts processes on all GPUs of a node by itself.
-var nodeLaunchers = slices.Concat(torchLaunchers, []string{"deepspeed", "accelerate", "accelerate-launch", "accelerate.commands.launch"})
 
 // processes reads on how many nodes and GPUs a command runs, where it or the command that
 // starts it says how many processes there are. Each has a GPU, but for those that start
@@ -140,7 +135,7 @@ func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *
 	for _, o := range around(s, c) {
 		end := programOf(file, o)
 		for k, w := range o.Words[:end] {
-			layered = layered || slices.Contains(nodeLaunchers, path.Base(w.Text))
+			layered = layered || launcher.Of(w.Text) != "" || path.Base(w.Text) == "accelerate"
 			if path.Base(w.Text) == "deepspeed" {
 				in.taken(file, w, o.Words[k+1:end])
 			}
@@ -170,7 +165,7 @@ func alone(file string, s *shell.Script, c shell.Command) bool {
 	told := false
 	for _, o := range around(s, c) {
 		words := o.Words[:programOf(file, o)]
-		k := slices.IndexFunc(words, func(w shell.Word) bool { return slices.Contains(torchLaunchers, path.Base(w.Text)) })
+		k := slices.IndexFunc(words, func(w shell.Word) bool { return launcher.Of(w.Text) == launcher.Torch })
 		for i := k + 1; k >= 0 && i < len(words); i++ {
 			name, _, _ := strings.Cut(words[i].Text, "=")
 			option := strings.HasPrefix(name, "-")

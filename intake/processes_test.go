@@ -38,6 +38,7 @@ func TestProcesses(t *testing.T) {
 		{script: job + "srun -n 32 python " + program, want: "nodes = 4 gpus_per_node = 8"},
 		{script: job + "#SBATCH --ntasks-per-node=8\nsrun python " + program, want: "nodes = 4 gpus_per_node = 8"},
 		{script: job + "#SBATCH --ntasks-per-node=1\nsrun torchrun --nproc_per_node 2 " + program, want: "nodes = 4 gpus_per_node = 2"},
+		{script: "srun -N 4 --ntasks-per-node=1 python -m deepspeed.launcher.runner --num_gpus 8 " + program, want: "nodes = 4 gpus_per_node = 8"},
 		{script: "flux run -N 4 -n 32 -g 1 python " + program, want: "nodes = 4 gpus_per_node = 8"},
 		{script: "flux run --nodes=4 --tasks-per-node=4 --gpus-per-task=1 python " + program, want: "nodes = 4 gpus_per_node = 4"},
 		{script: "flux run -N2 --tasks-per-node=1 torchrun --nnodes 2 --nproc-per-node 8 " + program, want: "nodes = 2 gpus_per_node = 8"},

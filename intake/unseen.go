@@ -10,6 +10,7 @@ import (
 
 	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
@@ -123,10 +124,10 @@ var tools = strings.Fields("pip venv virtualenv ensurepip pytest unittest compil
 func isModule(words []shell.Word, i int) bool {
 	by := func(w shell.Word) bool {
 		name := path.Base(w.Text)
-		return strings.HasPrefix(name, "python") || slices.Contains(nodeLaunchers, name)
+		return strings.HasPrefix(name, "python") || name == "accelerate" || launcher.Of(name) != ""
 	}
 	return i > 1 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") && !strings.HasPrefix(words[i].Text, "-") &&
-		!slices.Contains(nodeLaunchers, words[i].Text) && !slices.Contains(tools, words[i].Text) && slices.ContainsFunc(words[:i-1], by)
+		launcher.Of(words[i].Text) == "" && !slices.Contains(tools, words[i].Text) && slices.ContainsFunc(words[:i-1], by)
 }
 
 // starts says what a script starts last that says nothing of a run to ndc, and what would: a
@@ -171,7 +172,7 @@ func (in *intake) starts() string {
 				}
 				return fmt.Sprintf("%s with %s, which nothing given says: give the file that sets it, too.", what, draft.Guarded("", behind[k].Text))
 			}
-			if i := slices.IndexFunc(c.Words, func(w shell.Word) bool { return slices.Contains(torchLaunchers, path.Base(w.Text)) }); i >= 0 && i+1 < len(c.Words) && strings.HasPrefix(c.Words[i+1].Text, "-") {
+			if i := slices.IndexFunc(c.Words, func(w shell.Word) bool { return launcher.Of(w.Text) == launcher.Torch }); i >= 0 && i+1 < len(c.Words) && strings.HasPrefix(c.Words[i+1].Text, "-") {
 				return fmt.Sprintf(" On line %d %s starts a program of which no file says the name.", c.Line, path.Base(c.Words[i].Text))
 			}
 		}

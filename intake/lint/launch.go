@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
@@ -158,18 +159,15 @@ func stepOptions(words []shell.Word) (all []option, open bool) {
 	return all, open
 }
 
-// launchers are the modules that start one process per GPU.
-var launchers = []string{"torch.distributed.run", "torch.distributed.launch"}
-
 // starts reads a command that starts training by torchrun, or by a program that
 // has the name of one.
 func starts(c shell.Command) *launch {
 	for i, w := range c.Words {
 		at := -1
 		switch {
-		case path.Base(w.Text) == "torchrun" && !w.Open:
+		case launcher.Of(w.Text) == launcher.Torch && launcher.OfModule(w.Text) == "" && !w.Open:
 			at = i + 1
-		case w.Text == "-m" && i+1 < len(c.Words) && slices.Contains(launchers, c.Words[i+1].Text):
+		case w.Text == "-m" && i+1 < len(c.Words) && launcher.OfModule(c.Words[i+1].Text) == launcher.Torch:
 			at = i + 2
 		}
 		if at >= 0 {

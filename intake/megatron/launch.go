@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/shell"
 )
 
@@ -65,9 +66,6 @@ func strange(words []shell.Word, known, others int) bool {
 // module is the name of a module of Python in a package.
 var module = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)
 
-// starters are modules that start a program.
-var starters = []string{"torch.distributed.run", "torch.distributed.launch", "deepspeed.launcher.runner", "accelerate.commands.launch"}
-
 // behind is where a command's words behind its program begin; 0 where it has none. Of several
 // Python files, and modules behind -m, the last is the program, which others start, but for those that stand behind an
 // option of Megatron-LM, as the file of --spec does. Of a program that is installed with a name
@@ -82,7 +80,7 @@ func behind(c shell.Command) (start int) {
 		name, _, _ := strings.Cut(w.Text, "=")
 		switch isOption := strings.HasPrefix(name, "-"); {
 		case !isOption && strings.HasSuffix(name, ".py"),
-			i > 0 && (c.Words[i-1].Text == "-m" || c.Words[i-1].Text == "--module") && module.MatchString(name) && !slices.Contains(starters, name):
+			i > 0 && (c.Words[i-1].Text == "-m" || c.Words[i-1].Text == "--module") && module.MatchString(name) && launcher.OfModule(name) == "":
 			start = i + 1
 		case isOption && start > 0 && table.Has(dashed(name)):
 			return start

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/deepspeed"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/tree"
 )
 
@@ -94,7 +95,7 @@ func AccelerateOptions(words []Word) (all []Option, whole bool) {
 // options stand; -1 where the words do not start it. It has a command of its own, too.
 func AccelerateLaunch(words []Word) int {
 	for i, w := range words {
-		if path.Base(w.Text) == "accelerate-launch" || w.Text == "accelerate.commands.launch" ||
+		if launcher.Of(w.Text) == launcher.Accelerate ||
 			w.Text == "launch" && i > 0 && path.Base(words[i-1].Text) == "accelerate" {
 			return i
 		}

@@ -3,7 +3,6 @@ package settings
 import (
 	"encoding/json"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/tree"
 )
 
@@ -23,9 +23,6 @@ type Word struct {
 
 // Option is an option of a command line, which counts before a configuration.
 type Option struct{ key key }
-
-// launchers are programs and modules of Python that start a program.
-var launchers = []string{"torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "deepspeed.launcher.runner", "accelerate-launch", "accelerate.commands.launch"}
 
 // Underscored is the name of an option of those that are taken with either sign between their
 // words, such as accelerate's, written with underscores.
@@ -41,15 +38,15 @@ func Underscored(name string) string {
 func Program(words []Word) int {
 	isProgram := func(i int) bool {
 		return strings.HasSuffix(words[i].Text, ".py") || i > 0 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") &&
-			!strings.HasPrefix(words[i].Text, "-") && !slices.Contains(launchers, words[i].Text)
+			!strings.HasPrefix(words[i].Text, "-") && launcher.Of(words[i].Text) == ""
 	}
-	launcher := AccelerateLaunch(words)
-	if launcher < 0 {
-		launcher = slices.IndexFunc(words, func(w Word) bool { return slices.Contains(launchers, path.Base(w.Text)) })
+	start := AccelerateLaunch(words)
+	if start < 0 {
+		start = slices.IndexFunc(words, func(w Word) bool { return launcher.Of(w.Text) != "" })
 	}
 	first := -1
 	for i := range words {
-		if isProgram(i) && i > launcher {
+		if isProgram(i) && i > start {
 			return i
 		} else if isProgram(i) && first < 0 {
 			first = i

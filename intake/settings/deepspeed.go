@@ -3,7 +3,6 @@ package settings
 import (
 	"fmt"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/deepspeed"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/launcher"
 	"github.com/ndc-dev/ndc/intake/tree"
 )
 
@@ -307,13 +307,13 @@ func Launcher(d *draft.Draft, file string, command []Word, trained, configured b
 		name, _, _ := strings.Cut(w, "=")
 		return name == "--deepspeed" || name == "--deepspeed_config"
 	})
-	l := launcher{d: d, command: command, program: Program(command), accelerate: AccelerateLaunch(command), trainer: trainer, hosts: -1}
+	l := launching{d: d, command: command, program: Program(command), accelerate: AccelerateLaunch(command), trainer: trainer, hosts: -1}
 	started := false
 	for i, w := range words {
 		switch {
 		case started:
 			l.word(i)
-		case engine && (path.Base(w) == "torchrun" || w == "torch.distributed.run" || w == "torch.distributed.launch") || w == "deepspeed" || w == "deepspeed.launcher.runner" || strings.HasSuffix(w, "/deepspeed") || i == l.accelerate:
+		case engine && launcher.Of(w) == launcher.Torch || launcher.Of(w) == launcher.DeepSpeed || i == l.accelerate:
 			started = true
 		case engine && i == l.program: // by srun or mpirun, a process for each GPU
 			started, l.script = true, true
@@ -334,8 +334,8 @@ func Launcher(d *draft.Draft, file string, command []Word, trained, configured b
 	return started && l.script
 }
 
-// launcher reads the words of a command behind what starts the processes.
-type launcher struct {
+// launching reads the words of a command behind what starts the processes.
+type launching struct {
 	d       *draft.Draft
 	command []Word
 	trainer bool // a file has the options of the training script
@@ -359,7 +359,7 @@ type launchOption struct {
 }
 
 // word reads one word of the command.
-func (l *launcher) word(i int) {
+func (l *launching) word(i int) {
 	w := l.command[i].Text
 	o := launchOption{at: l.command[i].At, open: l.command[i].Open}
 	name, value, joined := strings.Cut(w, "=")
@@ -395,7 +395,7 @@ func (l *launcher) word(i int) {
 
 // ofLauncher reads an option by which a launcher alone is told where to start processes, and
 // reports whether it is one.
-func (l *launcher) ofLauncher(o launchOption) bool {
+func (l *launching) ofLauncher(o launchOption) bool {
 	named := func(why string) {
 		l.d.Find(draft.Finding{Place: o.at, Name: o.name, Value: o.value, Verdict: draft.Unknown, Why: why})
 	}
