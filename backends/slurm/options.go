@@ -26,6 +26,17 @@ var optionsData string
 // Options are all options, in the order of their names.
 var Options = sync.OnceValue(func() []CommandOption { return facts.Lines[CommandOption]("slurm: data/options.jsonl", optionsData) })
 
+// nameOf are the names of sbatch's options by their letters.
+var nameOf = sync.OnceValue(func() map[string]string {
+	names := map[string]string{}
+	for _, o := range Options() {
+		if o.SBatch && o.Letter != "" {
+			names[o.Letter] = o.Name
+		}
+	}
+	return names
+})
+
 // optionOf are they by their names, where both programs have one of a name that of sbatch.
 var optionOf = sync.OnceValue(func() map[string]CommandOption {
 	all := facts.By(Options(), func(o CommandOption) string { return o.Name })

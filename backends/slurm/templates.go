@@ -121,15 +121,6 @@ func lineRange(t *job.Template, line int) diag.Range {
 		End:   diag.Position{Line: line, Column: 1 + length, Byte: start + length}}
 }
 
-// shortOptions are the letters that sbatch takes for options, from sbatch(1) of
-// Slurm 25.05.
-var shortOptions = map[string]string{
-	"A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task", "D": "chdir", "d": "dependency",
-	"e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "h": "help", "i": "input", "J": "job-name", "k": "no-kill", "L": "licenses",
-	"M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "O": "overcommit", "o": "output", "p": "partition", "Q": "quiet",
-	"q": "qos", "S": "core-spec", "s": "oversubscribe", "t": "time", "u": "usage", "V": "version", "v": "verbose", "W": "wait", "w": "nodelist", "x": "exclude",
-}
-
 // checkLines reports lines that cannot stand in a part: commands in the header,
 // where they would end what sbatch reads, and #SBATCH lines behind commands,
 // which it does not read.
@@ -173,11 +164,11 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 			if !isShort && i > 0 {
 				continue // the value of the option before it
 			}
-			if !isShort || letters == "" || shortOptions[letters[:1]] == "" {
+			if !isShort || letters == "" || nameOf()[letters[:1]] == "" {
 				fail(IDDirectiveValue, nameSummary, "%s makes \"#SBATCH %s\", in which %q is no option of sbatch. Write options as --NAME=VALUE.", part, line, w)
 				return
 			}
-			if name = shortOptions[letters[:1]]; name == "no-kill" && letters != "k" {
+			if name = nameOf()[letters[:1]]; name == "no-kill" && letters != "k" {
 				fail(IDDirectiveValue, nameSummary, "%s makes \"#SBATCH %s\", in which %q says several options at once. Write options as --NAME=VALUE.", part, line, w)
 				return
 			}

@@ -117,6 +117,7 @@ func TestTemplateDiagnostics(t *testing.T) {
 		"time":                  {"sbatch_header", "#SBATCH --time=1", "reserved-directive", "follows from slurm.time", 0},
 		"a value":               {"sbatch_header", "#SBATCH --licenses=a --mail-type=FINISHED", "directive-value", `"mail-type" is "FINISHED"`, 0},
 		"of srun":               {"sbatch_header", "#SBATCH --label", "directive-value", "an option of srun", 0},
+		"a letter of srun":      {"sbatch_header", "#SBATCH -u", "directive-value", `"-u" is no option of sbatch`, 0},
 		"of the job":            {"sbatch_header", "#SBATCH --comment=a", "reserved-directive", "slurm.directives of the job says", 0},
 		"a tab":                 {"sbatch_header", "#SBATCH\t--nodes=1", "directive-value", "no space behind #SBATCH", 0},
 		"another scheduler":     {"sbatch_header", "#PBS -l nodes=1", "invalid-template", "another scheduler", 0},
