@@ -39,9 +39,10 @@ type family struct {
 	Gated        bool            `json:"gated"` // the MLP has a gate
 	Says         json.RawMessage `json:"says"`  // arguments of the job that the class settles
 	Scaled       bool            `json:"scaled"`
-	FFN          int64           `json:"ffn"`    // MLP's width over the hidden size, where no key says it
-	Unsaid       []string        `json:"unsaid"` // what the language has no word for
-	Source       string          `json:"source"` // whose code computes it so
+	FFN          int64           `json:"ffn"`        // MLP's width over the hidden size, where no key says it
+	FullEvery    int64           `json:"full_every"` // every how many layers one attends to everything beside a window, where no key says it; 0: none
+	Unsaid       []string        `json:"unsaid"`     // what the language has no word for
+	Source       string          `json:"source"`     // whose code computes it so
 }
 
 // rule says what a key is.

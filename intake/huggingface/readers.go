@@ -354,7 +354,7 @@ func (r *reading) pattern() (int64, bool) {
 	if from := r.integer("max_window_layers"); from > 0 { // the first layers attend to everything
 		return 1, from >= r.layers()
 	}
-	return map[string]int64{"gemma2": 2, "gpt_oss": 2, "gemma3_text": 6, "cohere2": 4, "exaone4": 4}[r.family.Type], true
+	return r.family.FullEvery, true
 }
 
 // rotaryDim is how many dimensions of a head rotate.
