@@ -6,6 +6,7 @@ import (
 	"iter"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/intake/draft"
@@ -16,10 +17,10 @@ import (
 
 // isScript reports a script by its name or its first line.
 func isScript(f File) bool {
-	switch path.Ext(f.Name) {
-	case ".sh", ".bash", ".sbatch", ".slurm", ".job":
+	if shell.IsScript(f.Name) {
 		return true
-	case ".json", ".toml", ".py", ".yaml", ".yml":
+	}
+	if slices.Contains([]string{".json", ".toml", ".py", ".yaml", ".yml"}, path.Ext(f.Name)) {
 		return false
 	}
 	first, _, _ := bytes.Cut(f.Content, []byte("\n"))

@@ -65,7 +65,7 @@ func absent(s *shell.Script, c shell.Command) (all []shell.Word) {
 		started = started || i > 0 && !strings.HasPrefix(w.Text, "-") && (!value || path.Ext(w.Text) == ".sh")
 		w.Text = lastField(w.Text) // of a command for another shell
 		given := slices.ContainsFunc(s.Files, func(name string) bool { return path.Base(name) == path.Base(w.Text) })
-		if !given && slices.Contains([]string{".sh", ".bash", ".sbatch", ".slurm"}, path.Ext(w.Text)) {
+		if !given && shell.IsScript(w.Text) {
 			all = append(all, w)
 		}
 	}

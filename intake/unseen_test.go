@@ -53,7 +53,7 @@ func TestQueued(t *testing.T) {
 // job is not pinned to the release's defaults of a layout that the script may say.
 func TestWrapped(t *testing.T) {
 	for line, want := range map[string]bool{
-		"bash ./run_pretrain.sh": true, "sbatch -N 4 launch.slurm": true, "srun ./bind.sh python pretrain_gpt.py": false, "torchrun pretrain_gpt.py": false, "bash given.sh": false,
+		"bash ./run_pretrain.sh": true, "sbatch -N 4 launch.slurm": true, "sbatch launch.job": true, "srun ./bind.sh python pretrain_gpt.py": false, "torchrun pretrain_gpt.py": false, "bash given.sh": false,
 	} {
 		files := []File{{Name: "run.sh", Content: []byte(line + unseenLaunch)}, {Name: "given.sh", Content: []byte("torchrun pretrain_gpt.py $@\n")}}
 		r, diags := Import(files, Options{})

@@ -16,15 +16,13 @@ import (
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/lint"
+	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/review"
 )
 
 // lintFormats are the forms of findings, the first being the default.
 var lintFormats = []string{"text", "json", "sarif"}
-
-// scriptSuffixes are what scripts for a launch end in.
-var scriptSuffixes = []string{".sh", ".bash", ".sbatch", ".slurm", ".job"}
 
 func newLint(stdout, stderr io.Writer) *cobra.Command {
 	var o lint.Options
@@ -36,7 +34,7 @@ func newLint(stdout, stderr io.Writer) *cobra.Command {
 GPUs or end otherwise than its author thinks: options that sbatch does not read,
 numbers of nodes, processes and GPUs that contradict one another, variables that
 reach no rank, options that no release of Megatron-LM knows. Of a DIR, all files
-that end in .sh, .bash, .sbatch, .slurm or .job; a FILE may be a configuration of
+that end in ` + units.List(shell.Suffixes, "or") + `; a FILE may be a configuration of
 DeepSpeed in JSON, too. Nothing is executed, and nothing is reported that the
 environment of the script could make right.
 
@@ -148,7 +146,7 @@ func scriptsIn(name string) ([]string, error) {
 			return err
 		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.Type().IsRegular() && slices.Contains(scriptSuffixes, filepath.Ext(path)):
+		case d.Type().IsRegular() && shell.IsScript(path):
 			names = append(names, path)
 		}
 		return nil

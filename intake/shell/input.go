@@ -284,10 +284,15 @@ func (e *evaluator) directed(t text) {
 	}
 }
 
+// Suffixes are what names of scripts for a launch end in.
+var Suffixes = []string{".sh", ".bash", ".sbatch", ".slurm", ".job"}
+
+// IsScript reports the name of a script for a launch.
+func IsScript(name string) bool { return slices.Contains(Suffixes, path.Ext(name)) }
+
 // isScript reports a file that a script writes and that is one itself.
 func isScript(d Document) bool {
-	switch path.Ext(d.Path.Text) {
-	case ".sh", ".bash", ".sbatch", ".slurm", ".job":
+	if IsScript(d.Path.Text) {
 		return true
 	}
 	first, _, _ := strings.Cut(d.Content, "\n")
