@@ -296,7 +296,7 @@ func allocator(runs []Input) *Allocator {
 		if low <= 0 || high <= low {
 			continue
 		}
-		spread := math.Log(high/low) / (2 * 1.645)
+		spread := math.Log(high/low) / (2 * uncertainty.Deviations(0.95)) // of a 90 % range
 		variance = max(variance, spread*spread)
 		layout := p.Likeness()
 		if len(off[layout]) == 0 {

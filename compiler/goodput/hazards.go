@@ -85,8 +85,12 @@ func (h *hazards) seconds(r *plan.Run, step units.Seconds) float64 {
 	return piece*h.steps/steps + h.restart*float64(r.Jobs-1)
 }
 
+// deviations is how many standard deviations a normal variable has on either side of its mean in
+// nine cases of ten, and is above with a probability of one in twenty (see Likely).
+const deviations = 1.645
+
 // luck is how much longer or shorter than expected a run of so many failures takes,
 // at the ends of the 90 % range of a Poisson process.
 func (h *hazards) luck(r *plan.Run, step units.Seconds, failures float64) float64 {
-	return 1.645 * math.Sqrt(failures) * (float64(step)*float64(r.Checkpoints.IntervalSteps)/2 + h.restart + h.lag)
+	return deviations * math.Sqrt(failures) * (float64(step)*float64(r.Checkpoints.IntervalSteps)/2 + h.restart + h.lag)
 }
