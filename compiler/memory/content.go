@@ -96,7 +96,7 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 			c.present[k] = true
 			y.present[k] = true
 			inputs, whole := m.kept(l, k, p.starts[number], p.starts[number+1], mtp)
-			m.addLayers(e, c, y, k, int64(n), int64(inputs), int64(whole))
+			e.addLayers(c, y, alike{kind: k, count: n, inputs: int64(inputs), whole: int64(whole)})
 		}
 	}
 	y.layers = y.kept
@@ -225,26 +225,32 @@ func (m *Model) kept(l *plan.Layout, kind, first, end, mtp int) (inputs, whole i
 	return all + mtp, 0
 }
 
-// addLayers adds n layers of a kind to a chunk, some of which keep their inputs and some all.
-func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n, inputs, whole int64) {
-	t := &e.terms.layers[kind]
-	y.elements = y.elements.Add(t.elements.Times(int(n)))
-	y.matrices = y.matrices.Add(t.matrices.Times(int(n)))
+// alike are the layers of one kind in a chunk, of which some keep their inputs and some all.
+type alike struct {
+	kind, count   int
+	inputs, whole int64
+}
+
+// addLayers adds layers to a chunk.
+func (e *evaluation) addLayers(c *content, y *chunk, of alike) {
+	t, n := &e.terms.layers[of.kind], int64(of.count)
+	y.elements = y.elements.Add(t.elements.Times(of.count))
+	y.matrices = y.matrices.Add(t.matrices.Times(of.count))
 	if n := t.elements.Sum(); n > c.block {
 		c.block, c.worst = n, t.elements
 	}
-	y.blocks += int(n)
+	y.blocks += of.count
 	y.owed += n * t.owed
 	y.static += n * t.static
-	c.unsaved = c.unsaved || whole > 0
+	c.unsaved = c.unsaved || of.whole > 0
 	if e.x.OffloadActivations {
-		y.moved += (t.keptSum - t.staySum) * inputs
+		y.moved += (t.keptSum - t.staySum) * of.inputs
 		c.transfer = max(c.transfer, t.keptSum-t.staySum)
-		y.keepLayers(&t.stay, t.staySum, inputs)
+		y.keepLayers(&t.stay, t.staySum, of.inputs)
 	} else {
-		y.keepLayers(&t.kept, t.keptSum, inputs)
+		y.keepLayers(&t.kept, t.keptSum, of.inputs)
 	}
-	y.keepLayers(&t.whole, t.wholeSum, whole)
+	y.keepLayers(&t.whole, t.wholeSum, of.whole)
 }
 
 // running makes a kind of layer the worst running one if it is.
