@@ -6,6 +6,10 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
+// Engine is what steps of TorchTitan are called by in the data of what was measured: they are
+// FSDP2's, whatever program trains on it.
+const Engine = "fsdp2"
+
 // runtime is how the release runs a family of models: parameters in fp32, which
 // torch's fully_shard cuts over data-shard × context ranks, gathers block by
 // block in the compute type and reduces in fp32. There is no no_sync: every
@@ -30,7 +34,7 @@ func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 		Attention:      runtime.Attention{Flash: "flex", Fused: "fused", ViewsValue: true},                  // torch.nn.attention.flex_attention
 		Experts:        runtime.Experts{FP32Combine: true, BiasAlone: true, Input: runtime.WholeWhereSplit}, // models/common/moe_sharding.py
 		Buckets:        runtime.Buckets{Unhidden: 40e6},                                                     // whole blocks, of which there is no measurement
-		Calibration:    runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
+		Calibration:    runtime.Calibration{Time: Engine, Memory: "torchtitan"},
 		Loss: runtime.Loss{
 			Fused:        runtime.LossKernel{Base: 2},                                    // keeps the logits and writes their gradient
 			Unfused:      runtime.LossKernel{FP32: 3, ParallelFP32: 1, FreesFirst: true}, // log-probabilities, their gradient, that of the fp32 logits

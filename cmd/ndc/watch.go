@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/compiler/calibration"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
@@ -233,8 +234,8 @@ func (w *watcher) progress() *calibration.Progress {
 
 // engineOf is the key of a backend's runtime in the data of what was measured.
 func engineOf(backend string) string {
-	if backend == "torchtitan" {
-		return "fsdp2"
+	if backend == (torchtitan.Backend{}).Kind() {
+		return torchtitan.Engine
 	}
 	return backend
 }
