@@ -234,9 +234,6 @@ func (e *evaluator) turns(body []*syntax.Stmt, goesOn func() truth, turn func())
 	return false
 }
 
-// farther are the commands that start what one of their words says on other machines.
-var farther = []string{"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "bcprun"}
-
 // shellOf evaluates text as a script of another shell, which has of the variables those that
 // are exported, where it is started here.
 func (e *evaluator) shellOf(t text, here bool) {
@@ -255,11 +252,10 @@ func (e *evaluator) shellOf(t text, here bool) {
 // scripted evaluates the script that a command is given in a here-document. What lint
 // checks is the script itself.
 func (e *evaluator) scripted(s *syntax.Stmt, name string) {
-	name = path.Base(name)
-	away := slices.Contains(farther, name)
-	if t, ok := e.fed(s); ok && !e.certain && (away || slices.Contains(starters, name)) {
-		e.shellOf(t, !away)
-		if name == "sbatch" {
+	by := starterOf(name)
+	if t, ok := e.fed(s); ok && !e.certain && by != nil {
+		e.shellOf(t, !by.Away)
+		if path.Base(name) == "sbatch" {
 			e.directed(t)
 		}
 	}

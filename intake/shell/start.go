@@ -2,12 +2,16 @@ package shell
 
 import (
 	"bytes"
+	_ "embed" // the table beside this file
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ndc-dev/ndc/facts"
 )
 
 // source reads a file; line is where the script says so.
@@ -80,8 +84,28 @@ func (e *evaluator) other(name string, p *Parsed) {
 	e.file = file
 }
 
-// starters are the commands that may start a script that is one of their words.
-var starters = append([]string{"srun", "sbatch", "mpirun", "mpiexec", "jsrun", "aprun", "flux", "qsub", "bsub", "exec", "nohup", "env", "time", "timeout", "numactl", "singularity", "apptainer", "shifter", "enroot", "sudo"}, shells...)
+//go:embed starters.jsonl
+var startersFile string
+
+// starter is a family of commands that may start a script that is one of their words: a line of
+// starters.jsonl.
+type starter struct {
+	Programs []string `json:"programs"`
+	Away     bool     `json:"away"` // they start what one of their words says, on other machines
+	Source   string   `json:"source"`
+}
+
+var starters = sync.OnceValue(func() []starter { return facts.Lines[starter]("shell: starters.jsonl", startersFile) })
+
+// starterOf is the family of a command, nil for any other command.
+func starterOf(name string) *starter {
+	for i := range starters() {
+		if s := &starters()[i]; slices.Contains(s.Programs, path.Base(name)) {
+			return s
+		}
+	}
+	return nil
+}
 
 // start evaluates the script that a command starts, where it is given:
 // with the words behind it for arguments, and of the variables those that are
@@ -91,8 +115,10 @@ func (e *evaluator) start(words []text) (started bool) {
 		return false
 	}
 	for i, w := range words {
-		if i > 0 && !slices.Contains(starters, path.Base(words[0].String())) {
-			break
+		if i > 0 {
+			if by := starterOf(words[0].String()); by == nil || by.Away {
+				break
+			}
 		}
 		name, ok := e.named(e.call.Programs, w.String())
 		src := e.call.Programs[name]
@@ -202,7 +228,7 @@ func (e *evaluator) command(words []text, line int) {
 	if path.Base(words[0].String()) == "sbatch" && !e.certain {
 		e.wrapped(words)
 	}
-	if slices.Contains(farther, path.Base(words[0].String())) && !e.certain {
+	if by := starterOf(words[0].String()); by != nil && by.Away && !e.certain {
 		for _, w := range words[1:] {
 			if strings.ContainsAny(w.String(), " \n") {
 				e.shellOf(w, false)
