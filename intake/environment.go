@@ -20,13 +20,13 @@ var variablesFile string
 // variable is one of the environment that says something of the job, or several that do: a
 // line of variables.jsonl.
 type variable struct {
-	Name     string   `json:"name"`     // "": Begins
-	Begins   string   `json:"begins"`   // of the names of several
-	Says     string   `json:"says"`     // the argument that it is: a number, or the environment that the job keeps
-	Stranger bool     `json:"stranger"` // accelerators that are no GPUs read it
-	Programs []string `json:"programs"` // which read it; none: whatever runs
-	Commands []string `json:"commands"` // of theirs that do
-	Source   string   `json:"source"`
+	Name        string   `json:"name"`        // "": Begins
+	Begins      string   `json:"begins"`      // of the names of several
+	Says        string   `json:"says"`        // the argument that it is: a number, or the environment that the job keeps
+	Accelerator string   `json:"accelerator"` // no GPU, whose software reads it
+	Programs    []string `json:"programs"`    // which read it; none: whatever runs
+	Commands    []string `json:"commands"`    // of theirs that do
+	Source      string   `json:"source"`
 }
 
 var variables = sync.OnceValue(func() []variable { return facts.Lines[variable]("intake: variables.jsonl", variablesFile) })
@@ -66,7 +66,7 @@ func (in *intake) exports(file string, s *shell.Script) {
 		}
 		switch v := variableOf(e.Name, s); {
 		case v == nil:
-		case v.Stranger:
+		case v.Accelerator != "":
 			in.noGPUs(e.Name)
 		case v.Says != keptEnvironment:
 			said[v.Says] = true
