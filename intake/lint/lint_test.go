@@ -84,6 +84,22 @@ func TestOneRank(t *testing.T) {
 	}
 }
 
+// TestLaunchers: a task of Slurm is a rank unless it starts a launcher, whatever the launcher is
+// called by.
+func TestLaunchers(t *testing.T) {
+	const head = "#!/bin/bash\n#SBATCH --job-name=a\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\n#SBATCH --time=1:00:00\n#SBATCH --output=%x-%j.log\nset -e\n"
+	const options = " pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64 --max-position-embeddings 64 --tensor-model-parallel-size 2 --global-batch-size 8\n"
+	for starts, want := range map[string]bool{
+		"python": true, "deepspeed": false, "python -m deepspeed.launcher.runner": false,
+		"accelerate launch": false, "accelerate-launch": false, "python -m accelerate.commands.launch": false,
+	} {
+		found := Check("run.sh", []byte(head+"srun "+starts+options), Options{})
+		if got := slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.ID == WorldSize }); got != want {
+			t.Errorf("%s: %v: %v", starts, got, found)
+		}
+	}
+}
+
 // TestOldGPUs: the rules know the catalogue's GPUs before Blackwell by the names that jobs
 // ask Slurm for them, and no later ones.
 func TestOldGPUs(t *testing.T) {
