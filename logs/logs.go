@@ -68,10 +68,10 @@ type Degrees struct {
 // Step is one report of progress.
 type Step struct {
 	Line      int
-	Launch    int // index in Log.Launches
-	Iteration int // that it was printed after
-	Over      int // steps that Seconds is the mean of
-	Seconds   float64
+	Launch    int     // index in Log.Launches
+	Iteration int     // that it was printed after
+	Over      int     // steps that Seconds is the mean of
+	Seconds   float64 // of one step
 	Loss      float64 // 0: not printed
 	NoNumber  bool    // the loss that was printed, of one rank at least, is not a number or infinite
 	Skipped   int     // of the steps, those that the optimizer did not take, as where gradients overflow
@@ -130,7 +130,7 @@ type Speed struct {
 	Kind      SpeedKind
 	Nodes     int // that took part, each by itself but for Between
 	Seconds   float64
-	Predicted float64
+	Predicted float64 // seconds, too
 }
 
 // SpeedKind is the work that was measured.

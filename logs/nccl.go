@@ -14,8 +14,8 @@ type Table struct {
 
 // TableRow is one message size, out of place.
 type TableRow struct {
-	Bytes        float64
-	Seconds      float64
+	Bytes        float64 // of the whole buffer
+	Seconds      float64 // of one call
 	BusBandwidth float64 // bytes per second, nccl-tests' definition
 	Wrong        bool    // some results were
 }

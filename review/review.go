@@ -145,8 +145,8 @@ type Prediction struct {
 	StepSeconds units.Seconds `json:"step_seconds"`
 	DeviceBytes units.Bytes   `json:"device_bytes"` // of the busiest rank
 	MFU         units.Share   `json:"mfu"`
-	GPUHours    float64       `json:"gpu_hours"`
-	Seconds     units.Seconds `json:"seconds"` // of the run
+	GPUHours    float64       `json:"gpu_hours"` // of the run
+	Seconds     units.Seconds `json:"seconds"`   // of the run
 	Steps       int           `json:"steps"`
 	GPUs        int           `json:"gpus"`
 	// ExpectedSeconds is the run with its failures, zero where the cluster does not

@@ -26,11 +26,11 @@ type File struct {
 	GPUs           int                `json:"gpus"`
 	GPUBytes       units.Bytes        `json:"gpu_bytes"` // memory of one
 	GlobalBatch    int                `json:"global_batch_size"`
-	Steps          int                `json:"steps"` // of each run
-	RunGPUHours    float64            `json:"run_gpu_hours"`
-	BudgetGPUHours float64            `json:"budget_gpu_hours"`
-	Candidates     []Member           `json:"candidates"` // the first is what a build chooses; the last may be in reserve
-	Known          *uncertainty.Joint `json:"known"`      // of their step times, before any run: logarithms of seconds
+	Steps          int                `json:"steps"`            // of each run
+	RunGPUHours    float64            `json:"run_gpu_hours"`    // of the training that the trial is for
+	BudgetGPUHours float64            `json:"budget_gpu_hours"` // of the trial
+	Candidates     []Member           `json:"candidates"`       // the first is what a build chooses; the last may be in reserve
+	Known          *uncertainty.Joint `json:"known"`            // of their step times, before any run: logarithms of seconds
 	Rounds         []Held             `json:"rounds"`
 	Directives     []string           `json:"directives"`       // of sbatch, but for name and time limit
 	Header         string             `json:"header,omitempty"` // what the site's template adds to them
@@ -54,9 +54,9 @@ type Member struct {
 // Held is a round with its script.
 type Held struct {
 	Script   string   `json:"script"`
-	Runs     []string `json:"runs"` // names of candidates, in order
-	GPUHours float64  `json:"gpu_hours"`
-	Gain     float64  `json:"expected_gain_gpu_hours"`
+	Runs     []string `json:"runs"`                    // names of candidates, in order
+	GPUHours float64  `json:"gpu_hours"`               // of its runs, as planned
+	Gain     float64  `json:"expected_gain_gpu_hours"` // GPU-hours of the training that it was expected to save
 }
 
 // Artifact is a file beside this one, by its hash; its own was taken with that

@@ -134,15 +134,15 @@ type Normal struct {
 type Allocator struct {
 	Before Normal  `json:"before"`
 	After  Normal  `json:"after"`
-	Factor float64 `json:"factor"`
+	Factor float64 `json:"factor"` // on what the allocator holds
 	Runs   int     `json:"runs"`
 }
 
 // Chain is what launches and what lies between them tell of a machine.
 type Chain struct {
 	Launches                int            `json:"launches"`
-	Failures                map[string]int `json:"failures"` // by kind
-	GPUHours                float64        `json:"gpu_hours"`
+	Failures                map[string]int `json:"failures"`                   // by kind
+	GPUHours                float64        `json:"gpu_hours"`                  // of all launches
 	GPUHoursBetweenFailures float64        `json:"gpu_hours_between_failures"` // of launches that trained; 0: none failed
 	Start                   *Duration      `json:"start"`
 	Load                    *Duration      `json:"load"`

@@ -14,9 +14,9 @@ type Routed struct {
 	Sequence int     `json:"sequence"` // tokens
 	Experts  int     `json:"experts"`
 	TopK     int     `json:"top_k"`
-	Held     int     `json:"held"` // experts of a rank
-	Forced   float64 `json:"forced_tflops"`
-	Routed   float64 `json:"routed_tflops"`
+	Held     int     `json:"held"`          // experts of a rank
+	Forced   float64 `json:"forced_tflops"` // of a GPU, with equal loads
+	Routed   float64 `json:"routed_tflops"` // of a GPU, with the routers' loads
 	// Busiest is how many times the mean the busiest rank's experts had to get for
 	// a step that is predicted to become as much longer as the published one.
 	Busiest float64 `json:"busiest"`

@@ -142,7 +142,7 @@ type OOMProbability struct {
 // memory is nearly full, as runs of one framework did. The step's time is told
 // without; the choice counts with the expectation.
 type NearLimit struct {
-	Probability float64
+	Probability float64 // that the memory is so full
 	Times       float64 // expectation of how many times as long a step takes
 }
 
@@ -242,7 +242,7 @@ type Communication struct {
 // count recompute, and divides by the dense peak of the compute precision.
 type Throughput struct {
 	TokensPerSecondPerGPU float64
-	ModelTFLOPSPerGPU     float64
+	ModelTFLOPSPerGPU     float64 // 10¹² model FLOPs per second
 	MFU                   units.Share
 	HFU                   units.Share
 }
@@ -362,8 +362,8 @@ type Calibration struct {
 // CalibratedTerm is a part of the step that the calibration moves.
 type CalibratedTerm struct {
 	Term   string
-	Factor float64
-	Name   string // in words; "" in plans of releases that had none
+	Factor float64 // on its time
+	Name   string  // in words; "" in plans of releases that had none
 }
 
 // Policy says whether the plan meets one of the policies that apply to it.

@@ -43,6 +43,6 @@ type MeasuredRun struct {
 // TermError is what is known of the error of one part of a step.
 type TermError struct {
 	Name   string
-	Mean   float64
+	Mean   float64 // of the logarithm of measured over predicted time
 	Before float64 // variance before anything was measured
 }

@@ -74,17 +74,17 @@ type Activation struct {
 
 // Norm is what normalises the input of a block.
 type Norm struct {
-	Kind         string // rmsnorm, layernorm
-	Epsilon      float64
-	Post         bool // the output of a block is normalised too
-	ZeroCentered bool // the weight is stored as w−1 (Gemma)
+	Kind         string  // rmsnorm, layernorm
+	Epsilon      float64 // added to the variance under the root
+	Post         bool    // the output of a block is normalised too
+	ZeroCentered bool    // the weight is stored as w−1 (Gemma)
 }
 
 // MTP is multi-token prediction: layers that predict further tokens.
 type MTP struct {
 	Layers       int
-	LayerPattern string // beside Model.LayerPattern: the blocks of one of them
-	LossScale    float64
+	LayerPattern string  // beside Model.LayerPattern: the blocks of one of them
+	LossScale    float64 // of the loss of these layers beside the model's
 }
 
 // BuiltBy says that a backend can build a model from a version on, or why not.
@@ -97,7 +97,7 @@ type BuiltBy struct {
 // PositionEmbedding is rope, learned, alibi or none.
 type PositionEmbedding struct {
 	Kind    string
-	Theta   float64
+	Theta   float64 // base of the wavelengths
 	Scaling *RopeScaling
 	Partial float64 // share of the head dimension that rotates; 0 or 1: all
 }
@@ -112,15 +112,15 @@ func (p *PositionEmbedding) ScalingType() string {
 
 // RopeScaling stretches rope beyond its original length.
 type RopeScaling struct {
-	Type                string // llama3, yarn, linear
-	Factor              float64
-	OriginalLength      int
-	LowFrequencyFactor  float64
-	HighFrequencyFactor float64
-	BetaFast, BetaSlow  float64
-	MScale              float64
-	MScaleAllDim        float64
-	Untruncated         bool // yarn: the correction range is not rounded to whole dimensions (gpt_oss)
+	Type                string  // llama3, yarn, linear
+	Factor              float64 // by which sequences are longer
+	OriginalLength      int     // of sequences that the model was trained on, in tokens
+	LowFrequencyFactor  float64 // llama3: wavelengths above OriginalLength over it are stretched by Factor
+	HighFrequencyFactor float64 // llama3: those below OriginalLength over it stay
+	BetaFast, BetaSlow  float64 // yarn: turns over OriginalLength between which it interpolates
+	MScale              float64 // yarn: of the factor on rotated values, 0.1·MScale·ln Factor + 1
+	MScaleAllDim        float64 // yarn: the same of all dimensions, by which that is divided
+	Untruncated         bool    // yarn: the correction range is not rounded to whole dimensions (gpt_oss)
 }
 
 // SlidingWindow limits attention to Size keys in some layers.
@@ -184,7 +184,7 @@ type MoE struct {
 	FirstDenseLayers          int
 	LayerFrequency            int // every n-th layer after the dense ones is MoE; 1: all
 	TokenDrop                 bool
-	CapacityFactor            float64
+	CapacityFactor            float64 // capacity of an expert over the mean load, with TokenDrop
 	LoadImbalance             float64 // tokens of the busiest expert rank over the mean; 1: balanced
 	Router                    Router
 }
@@ -193,18 +193,18 @@ type MoE struct {
 // loss-free balancing by an expert bias that is not trained; an AuxCoefficient
 // beside it is its complementary sequence-wise loss.
 type Router struct {
-	Score            string // softmax, sigmoid
-	Balance          string // aux_loss, sequence_aux_loss, global_aux_loss, bias, none
-	AuxCoefficient   float64
-	ZLossCoefficient float64
-	BiasUpdateRate   float64
-	Groups           int
-	GroupTopK        int
-	ScalingFactor    float64
-	Normalize        bool   // normalise the top-k weights to sum to one
-	PreSoftmax       bool   // softmax over all experts before the top-k
-	DType            string // fp32, bf16, fp64
-	Bias             bool   // the router's linear layer has a bias (gpt_oss)
+	Score            string  // softmax, sigmoid
+	Balance          string  // aux_loss, sequence_aux_loss, global_aux_loss, bias, none
+	AuxCoefficient   float64 // of the loss that balances
+	ZLossCoefficient float64 // of the loss on large logits
+	BiasUpdateRate   float64 // of Balance bias, a step
+	Groups           int     // of experts
+	GroupTopK        int     // groups that a token goes to
+	ScalingFactor    float64 // on the weights of the experts of a token
+	Normalize        bool    // normalise the top-k weights to sum to one
+	PreSoftmax       bool    // softmax over all experts before the top-k
+	DType            string  // fp32, bf16, fp64
+	Bias             bool    // the router's linear layer has a bias (gpt_oss)
 }
 
 // LayerBlocks spells the blocks of decoder layer i (from 0) with the letters of

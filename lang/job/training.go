@@ -53,13 +53,13 @@ func (t *Training) ElementBytes() int64 {
 
 // Optimizer is the update rule.
 type Optimizer struct {
-	Kind             string // adamw, adam, muon, sgd
-	LearningRate     float64
-	WeightDecay      float64
-	Beta1, Beta2     float64
-	Epsilon          float64
+	Kind             string  // adamw, adam, muon, sgd
+	LearningRate     float64 // its peak
+	WeightDecay      float64 // decoupled from the gradient
+	Beta1, Beta2     float64 // of Adam: what a step keeps of the moments
+	Epsilon          float64 // of Adam: added to the root of the second moment
 	GradientClipping float64 // 0: none
-	Momentum         float64
+	Momentum         float64 // of SGD and Muon
 }
 
 // Moments is how many numbers the optimizer keeps of a parameter beside its value: two of

@@ -32,8 +32,8 @@ type Grid struct {
 
 // Weight is the share that one node has in the value at a point.
 type Weight struct {
-	Node  int
-	Share float64
+	Node  int     // index in Grid.Values
+	Share float64 // 0 to 1
 }
 
 // Weights finds the nodes around p and their shares, which sum to one. It
