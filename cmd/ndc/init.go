@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,14 +114,6 @@ func (r *initialized) text(of string) string {
 	return b.String()
 }
 
-// fetched is what a source gave.
-type fetched struct {
-	files           *fetch.Files
-	commit, version string
-	repository      *fetch.Repository // nil: an archive
-	err             error             // why it gave nothing
-}
-
 // answer is what a server said of a repository, or why it said nothing.
 type answer struct {
 	repository *fetch.Repository
@@ -139,34 +129,6 @@ func (i *initializer) ask(repository string) (*fetch.Repository, error) {
 		i.asked[repository] = a
 	}
 	return a.repository, a.err
-}
-
-// noFolder tells of a folder that what was fetched does not have which there are: those of
-// its name, as where a version moved it, else the first.
-func (f *fetched) noFolder(name string) error {
-	const most = 5
-	what := "it"
-	switch {
-	case f.version != "":
-		what = "version " + f.version
-	case f.commit != "":
-		what = fmt.Sprintf("commit %.12s", f.commit)
-	}
-	there := f.files.Folders()
-	if same := slices.DeleteFunc(slices.Clone(there), func(other string) bool { return path.Base(other) != path.Base(name) }); len(same) > 0 {
-		there = same
-	}
-	if len(there) == 0 {
-		return fmt.Errorf("%s has no folder %q, and no files of modules", what, name)
-	}
-	var names []string
-	for _, folder := range there[:min(most, len(there))] {
-		names = append(names, strconv.Quote(folder))
-	}
-	if len(there) > most {
-		names = append(names, "…")
-	}
-	return fmt.Errorf("%s has no folder %q; modules are in %s", what, name, strings.Join(names, ", "))
 }
 
 // caller is a folder of calls.
@@ -321,13 +283,14 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 	if known != nil && (i.upgrade || !known.Satisfies(call.Source, call.Version)) {
 		known = nil
 	}
+	w := &wanted{call: call, by: c, source: source, address: address, root: root, known: known}
 	if known != nil {
 		var err error
 		switch i.alone(func() { err = verified(root, known.Hash) }); {
 		case err == nil:
 			i.modules = append(i.modules, *known)
 			i.tell("kept", known)
-			i.compareArchive(call, c, source, known)
+			i.compareArchive(w)
 			return path.Join(root, source.Inner), root, true
 		case errors.Is(err, lock.ErrGits):
 			_ = os.RemoveAll(filepath.FromSlash(root)) // git obeys it, whatever is fetched now
@@ -337,7 +300,7 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		i.fail(IDFetch, call.At, cannotFetch, "%s has not the module %q with this source and version, and --lockfile=readonly leaves it as it is. Run ndc init without it, and commit the lock.", lock.Name, address)
 		return "", "", false
 	}
-	m, err := i.fetch(call, c, source, known, address, root)
+	m, err := i.fetch(w)
 	if err != nil {
 		at := call.At
 		if wrong := (versionError{}); errors.As(err, &wrong) {
@@ -412,49 +375,49 @@ func (i *initializer) compare(locked, m *lock.Module, r *fetch.Repository, sourc
 
 // compareArchive warns where an archive is another now than what is kept of it. One that
 // is gone, or that nobody can read, says nothing against what is here.
-func (i *initializer) compareArchive(call *lang.Call, c *caller, source lock.Source, known *lock.Module) {
-	if source.Git != "" {
+func (i *initializer) compareArchive(w *wanted) {
+	if w.source.Git != "" {
 		return
 	}
-	now, err := i.get(call, c, source, known)
+	now, err := i.get(w)
 	if err != nil {
 		return
 	}
-	if _, hash := lock.Sums(now.files.Content); hash != known.Hash {
-		i.diags.Warn(IDArchiveChanged, call.At, "An archive was changed", fmt.Sprintf("%s is not what %s has the hash of, whose files of module %q are kept, and read by every command. ndc init --upgrade takes what is there now.",
-			lang.Beside(disk{}, c.folder, source.Archive), lock.Name, known.Address))
+	if _, hash := lock.Sums(now.files.Content); hash != w.known.Hash {
+		i.diags.Warn(IDArchiveChanged, w.call.At, "An archive was changed", fmt.Sprintf("%s is not what %s has the hash of, whose files of module %q are kept, and read by every command. ndc init --upgrade takes what is there now.",
+			lang.Beside(disk{}, w.by.folder, w.source.Archive), lock.Name, w.known.Address))
 	}
 }
 
 // fetch gets a module, that of the lock where there is one, and puts its files
 // into their folder.
-func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, known *lock.Module, address, root string) (*lock.Module, error) {
-	got, err := i.get(call, c, source, known)
+func (i *initializer) fetch(w *wanted) (*lock.Module, error) {
+	got, err := i.get(w)
 	if err != nil {
 		return nil, err
 	}
 	if got.repository != nil {
-		i.tags[address] = got.repository.Tags()
+		i.tags[w.address] = got.repository.Tags()
 	}
-	if !got.files.Inner(source.Inner) {
+	if !got.files.Inner(w.source.Inner) {
 		for _, name := range got.files.LeftOut {
-			if strings.HasPrefix(source.Inner+"/", strings.TrimSuffix(name, "/")+"/") {
+			if strings.HasPrefix(w.source.Inner+"/", strings.TrimSuffix(name, "/")+"/") {
 				return nil, fmt.Errorf("%q of it is a link or a submodule, which is not fetched. Name the repository that the submodule is of, or the folder that the link leads to", name)
 			}
 		}
-		return nil, got.noFolder(source.Inner)
+		return nil, got.noFolder(w.source.Inner)
 	}
 	sums, hash := lock.Sums(got.files.Content)
-	m := &lock.Module{Address: address, Source: call.Source, Version: got.version, Commit: got.commit, Hash: hash}
-	if known != nil && hash != known.Hash {
+	m := &lock.Module{Address: w.address, Source: w.call.Source, Version: got.version, Commit: got.commit, Hash: hash}
+	if w.known != nil && hash != w.known.Hash {
 		return nil, fmt.Errorf("what is there now is not what %s has the hash of, although it has the same name. If that is meant to be, run ndc init --upgrade; otherwise ask who changed it", lock.Name)
 	}
-	if locked := i.lock.Module(address); i.readonly && *m != *locked {
-		return nil, fmt.Errorf("%s has module %q as %s, --upgrade would take %s, and --lockfile=readonly leaves the lock as it is", lock.Name, address, identity(locked), identity(m))
+	if locked := i.lock.Module(w.address); i.readonly && *m != *locked {
+		return nil, fmt.Errorf("%s has module %q as %s, --upgrade would take %s, and --lockfile=readonly leaves the lock as it is", lock.Name, w.address, identity(locked), identity(m))
 	}
 	i.alone(func() {
 		var p planted
-		if p, err = plantModule(root, got.files.Content, sums); err == nil {
+		if p, err = plantModule(w.root, got.files.Content, sums); err == nil {
 			i.planted = append(i.planted, p)
 		}
 	})
@@ -462,9 +425,9 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 		return nil, err
 	}
 	i.tell("fetched", m)
-	i.compare(i.lock.Module(address), m, got.repository, source, call.At)
+	i.compare(i.lock.Module(w.address), m, got.repository, w.source, w.call.At)
 	if n := len(got.files.LeftOut); n > 0 {
-		i.diags.Warn(IDLeftOut, call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
+		i.diags.Warn(IDLeftOut, w.call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
 	}
 	return m, nil
 }
@@ -473,94 +436,6 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 // these jobs does, which would remove the drafts of this one, or move what it reads.
 func (i *initializer) alone(work func()) {
 	output.Alone(signals.context(), filepath.FromSlash(i.from), work)
-}
-
-// get reads a source, once.
-func (i *initializer) get(call *lang.Call, c *caller, source lock.Source, known *lock.Module) (*fetched, error) {
-	if source.Git == "" {
-		name := lang.Beside(disk{}, c.folder, source.Archive)
-		if c.root != "" && !inFolder(name, c.root) {
-			return nil, fmt.Errorf("it lies outside of %s, and a module that is fetched reads nothing outside of its source", c.root)
-		}
-		content, err := readArchive(name)
-		if err != nil {
-			return nil, err
-		}
-		files, err := fetch.Archive(name, content)
-		return &fetched{files: files}, err
-	}
-	key := source.Git + " " + source.Ref + " " + call.Version
-	if known != nil {
-		key = source.Git + " " + known.Commit
-	}
-	if f := i.fetched[key]; f != nil {
-		if known == nil || f.err != nil {
-			return f, f.err
-		}
-		own := *f
-		own.version = known.Version // another module may have the same commit by another name
-		return &own, nil
-	}
-	r, err := i.ask(source.Git)
-	f := &fetched{repository: r}
-	if err == nil {
-		err = f.take(signals.context(), source, call.Version, known)
-	}
-	if errors.Is(err, context.Canceled) {
-		signals.wait()
-	}
-	f.err, i.fetched[key] = err, f
-	return f, err
-}
-
-// versionError is of the version that a module block asks for, not of its source.
-type versionError struct{ error }
-
-// take reads the commit that the lock has, or that a source and a constraint ask for now.
-func (f *fetched) take(ctx context.Context, source lock.Source, constraint string, known *lock.Module) (err error) {
-	r, ref, twins := f.repository, source.Ref, []string(nil)
-	switch {
-	case known != nil:
-		f.commit, f.version = known.Commit, known.Version
-	case constraint != "":
-		if ref, f.version, err = lock.Highest(r.Tags(), constraint); err != nil {
-			return versionError{err}
-		}
-		twins = lock.Twins(r.Tags(), ref)
-	}
-	if f.commit == "" {
-		if f.commit, err = r.Resolve(ref); err != nil {
-			return err
-		}
-		for _, twin := range twins {
-			if other, _ := r.Resolve(twin); other != f.commit {
-				return versionError{fmt.Errorf("its tags %q and %q are one version and two commits. Whoever keeps it can remove one of them; ?ref= in place of a version names either", ref, twin)}
-			}
-		}
-	}
-	dir, remove, err := signals.temporary("ndc-init-")
-	if err != nil {
-		return err
-	}
-	defer remove()
-	if f.files, err = r.Files(ctx, f.commit, dir); errors.Is(err, fetch.ErrUnreachable) && known != nil && source.Ref != known.Commit {
-		err = fmt.Errorf("%w. Whoever keeps it can give that commit a tag; ndc init --upgrade takes what is there now instead", err)
-	}
-	return err
-}
-
-// readArchive reads an archive, which is no larger than what it may unpack to.
-func readArchive(name string) ([]byte, error) {
-	f, err := disk{}.Open(name)
-	if err != nil {
-		return nil, cause(err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, fetch.MaxBytes+1))
-	if err == nil && len(content) > fetch.MaxBytes {
-		err = fmt.Errorf("it has more than %d MiB", fetch.MaxBytes>>20)
-	}
-	return content, err
 }
 
 // tell says what became of a module.
