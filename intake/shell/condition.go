@@ -193,10 +193,14 @@ func (e *evaluator) arguments(words []text) truth {
 const tracker = "latest_checkpointed_iteration.txt"
 
 // single evaluates a test of one word. A run is read as it begins, when it has no
-// checkpoint yet.
+// checkpoint yet, and the files that were given are there.
 func (e *evaluator) single(op string, x text) truth {
-	if (op == "-e" || op == "-f" || op == "-s") && path.Base(x.String()) == tracker && !e.certain {
-		return no
+	if slices.Contains([]string{"-e", "-f", "-r", "-s"}, op) && !e.certain {
+		if _, given := e.named(e.call.Files, x.String()); given {
+			return yes
+		} else if op != "-r" && path.Base(x.String()) == tracker {
+			return no
+		}
 	}
 	if x.isOpen() {
 		return perhaps

@@ -489,6 +489,8 @@ func TestBegun(t *testing.T) {
 		list:                              "python x.py --x 1",
 		"source common.sh; A=(); " + list: "python x.py --x 1",
 		"source given.sh; " + list:        "python x.py --y --x 1",
+		"if [[ -f $D/given.sh ]]; then source $D/given.sh; fi; " + list:          "python x.py --y --x 1",
+		"[ ! -e other.sh ] || A=(--z); [ -s given.sh ] && . ./given.sh; " + list: "python x.py --y --x 1",
 	} {
 		s, err := Read([]byte(script), Call{Files: map[string][]byte{"given.sh": []byte("A=(--y)\n")}})
 		if err != nil {
