@@ -900,6 +900,7 @@ func TestMegatronBatch(t *testing.T) {
 		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --global-batch-size 64 " + options: "global_batch_size = 64\n",
 		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --global-batch-size $B " + options: "global_batch_size = var.global_batch_size\n",
 		"torchrun --nnodes $N --nproc-per-node 8 pretrain_gpt.py " + options:                       "micro_batches = 1\n",
+		"torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py $EXTRA " + options:                 "global_batch_size = var.global_batch_size\n",
 		"torchrun --nnodes 2 --nproc-per-node 8 own.py --mine 3 " + options:                        "global_batch_size = var.global_batch_size\n",
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + "\n")}}, Options{})

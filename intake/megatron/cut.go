@@ -202,6 +202,8 @@ func (r *reading) unknownWords(words []shell.Word) {
 		at := Place(r.file, w)
 		r.d.Find(draft.Finding{Place: at, Name: text, Verdict: draft.Unknown, Why: why})
 		r.d.Note("", fmt.Sprintf("%s:%d: %s may be any options of the launch; what they set has the release's default here", at.File, at.Line, text))
-		r.unread["training.precision"] = true // the default of which nobody trains with
+		for _, path := range []string{"training.precision", "training.global_batch_size"} { // the defaults of which nobody trains with
+			r.unread[path] = true
+		}
 	}
 }
