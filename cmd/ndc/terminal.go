@@ -20,6 +20,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/intake/lint"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/lock"
 )
@@ -96,7 +97,9 @@ func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 }
 
 // secrets are what is not shown of the place of a diagnostic.
-var secrets = map[diag.ID]*regexp.Regexp{lang.LiteralSecret: regexp.MustCompile(`.+`), lock.IDSource: lock.Credentials}
+var secrets = map[diag.ID]*regexp.Regexp{lang.LiteralSecret: whole, lint.Secret: whole, lock.IDSource: lock.Credentials}
+
+var whole = regexp.MustCompile(`.+`)
 
 // concealed are files without the secrets that diagnostics are about: who may read what a
 // command says, as in the log of a check, need not be who may read the files.

@@ -65,14 +65,14 @@ func isSecret(name string) bool {
 // are printed.
 func checkSecrets(s *script) {
 	has := ""
-	s.assignments(func(name string, a *syntax.Assign, at diag.Range) {
+	s.assignments(func(name string, a *syntax.Assign, _ diag.Range) {
 		if !isSecret(name) || a.Value == nil {
 			return
 		}
 		has = name
 		value := literal(a.Value)
 		if token.MatchString(value) && !placeholder.MatchString(value) && strings.ContainsAny(value, "0123456789") {
-			s.report(Secret, at, fmt.Sprintf("The value of %s stands in the script, for everyone who reads the file, the repository or, by scontrol show job and accounting, the job. Withdraw it, and read it from a file that is yours alone, or from the environment of the submission.", name))
+			s.report(Secret, s.of(a.Value), fmt.Sprintf("The value of %s stands in the script, for everyone who reads the file, the repository or, by scontrol show job and accounting, the job. Withdraw it, and read it from a file that is yours alone, or from the environment of the submission.", name))
 		}
 	})
 	read := s.variables().read
