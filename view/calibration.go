@@ -23,8 +23,8 @@ func Calibration(f *calibration.File) string {
 			name = "Runs"
 		}
 		section(&b, name, calibrationRun(r))
-		for _, x := range r.Refused {
-			section(&b, "", fmt.Sprintf("  left out: %s from step %d on: %s", units.Count(x.Reports, "report"), x.First, x.Reason))
+		for _, reason := range refusals(r.Refused) {
+			section(&b, "", "  left out: "+reason)
 		}
 		if m := r.Memory; m != nil && m.Why != "" {
 			section(&b, "", fmt.Sprintf("  left out: memory of %s %s, predicted %s: %s", m.Measured.Human(), m.Kind, m.Predicted.Human(), m.Why))

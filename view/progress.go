@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/calibration"
@@ -33,17 +34,50 @@ func Progress(w *calibration.Progress) string {
 		}
 		section(&b, name, fmt.Sprintf("%s: %.0f %% of the difference (%.0f %% of the predicted step); look for %s", s.Name, 100*s.Explain, 100*s.Share, s.Cause))
 	}
-	for _, f := range w.Failures {
+	failures := w.Failures
+	if n := len(failures) - mostTold; n > 0 {
+		section(&b, "Failed", units.Count(n, "launch")+" before these, which --json lists")
+		failures = failures[n:]
+	}
+	for _, f := range failures {
 		section(&b, "Failed", fmt.Sprintf("launch %d, line %d: %s: %s", f.Launch+1, f.Line, strings.ReplaceAll(f.Kind, "_", " "), f.Text))
 	}
 	for _, note := range w.Notes {
 		section(&b, "Note", note)
 	}
+	var refused []calibration.Refusal
 	for _, r := range w.Refused {
-		section(&b, "Left out", fmt.Sprintf("%s from step %d on: %s", units.Count(r.Reports, "report"), r.First, r.Reason))
+		refused = append(refused, calibration.Refusal(r))
+	}
+	for _, reason := range refusals(refused) {
+		section(&b, "Left out", reason)
 	}
 	section(&b, "Verdict", verdict(w))
 	return b.String()
+}
+
+// mostTold is how many lines of a kind are read: a chain may have hundreds of launches, and
+// each a reason of its own.
+const mostTold = 8
+
+// refusals are the reasons why reports were left out, of many those of the most reports.
+func refusals(list []calibration.Refusal) []string {
+	var told []string
+	if len(list) > mostTold {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b calibration.Refusal) int { return cmp.Compare(b.Reports, a.Reports) })
+	}
+	for i, r := range list {
+		if i == mostTold {
+			reports := 0
+			for _, r := range list[i:] {
+				reports += r.Reports
+			}
+			return append(told, fmt.Sprintf("%s for %s", units.Count(reports, "report"), units.Count(len(list)-i, "further reason")))
+		}
+		told = append(told, fmt.Sprintf("%s from step %d on: %s", units.Count(r.Reports, "report"), r.First, r.Reason))
+	}
+	return told
 }
 
 func stepsDone(w *calibration.Progress) string {

@@ -1,12 +1,15 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/calibration"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/logs"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
 
@@ -212,6 +215,25 @@ func TestMeasured(t *testing.T) {
 	}}
 	if got := measured(p); !strings.Contains(got, ": dense GEMMs +5 %, attention -2 %, all other terms +1 %\n") {
 		t.Error(got)
+	}
+}
+
+// TestLongChain: of a chain of many launches, each of which failed or was left out for a
+// reason of its own, the newest failures and the reasons of the most reports are told.
+func TestLongChain(t *testing.T) {
+	var w calibration.Progress
+	for i := range 60 {
+		w.Failures = append(w.Failures, logs.Failure{Launch: i, Line: i, Kind: "node"})
+		w.Refused = append(w.Refused, logs.Refusal{Reason: fmt.Sprintf("build %d", i), Reports: 1 + i/59, First: i})
+	}
+	got := Progress(&w)
+	for _, want := range []string{"Failed     52 launches before these, which --json lists\n", "Failed     launch 60, line 59: node", "Left out   2 reports from step 59 on: build 59\n", "52 reports for 52 further reasons\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %q", got, want)
+		}
+	}
+	if lines := strings.Count(got, "\n"); lines > 25 {
+		t.Errorf("%d lines", lines)
 	}
 }
 
