@@ -194,9 +194,8 @@ func (w *warner) piled() {
 	if c == nil || w.job.Training.Checkpoint.KeepLast > 0 {
 		return
 	}
-	if float64(c.AllBytes()) > recipes.Checkpoints.Most {
-		w.warn(PiledCheckpoints, "training.checkpoint", "%s of %s are kept, %s in all: nothing deletes one. A save fails when the storage is full, and the run ends. Set keep_last, or a longer interval, or delete older ones while the run goes on.",
-			units.Count(c.Kept, "checkpoint"), c.Bytes.Human(), c.AllBytes().Human())
+	if float64(c.AllBytes()) > recipes.Checkpoints.Most { // how many there are is told with the run, and changes with every step time
+		w.warn(PiledCheckpoints, "training.checkpoint", "Every checkpoint is kept, more than %g PB in all: nothing deletes one. A save fails when the storage is full, and the run ends. Set keep_last, or a longer interval, or delete older ones while the run goes on.", recipes.Checkpoints.Most/1e15)
 	}
 }
 

@@ -90,15 +90,6 @@ job "llama3-70b" {
     container {
       image = "/images/megatron-core-0.18.sqsh"
     }
-
-    # Megatron-LM counts in steps what it keeps: one a day, and the newest.
-    extra_args = ["--save-retain-interval", "3000"]
-
-    training {
-      checkpoint {
-        interval = 60
-      }
-    }
   }
   backend "torchtitan" {
     version = "0.3.0"
@@ -106,24 +97,12 @@ job "llama3-70b" {
     container {
       image = "/images/torchtitan-0.3.sqsh"
     }
-
-    training {
-      checkpoint {
-        keep_last = 5
-      }
-    }
   }
   backend "deepspeed" {
     version = "0.19.8"
 
     container {
       image = "/images/deepspeed-0.19.sqsh"
-    }
-
-    training {
-      checkpoint {
-        keep_last = 5
-      }
     }
   }
 

@@ -54,7 +54,7 @@ plan "llama3-70b" "deepspeed" {
 
 plan "llama3-70b" "megatron" {
   since_version = "0.1.0-dev"
-  inputs        = "5b455be1867bb584376d5a6a3be925266b421a90d56554ed6c4f6b211a755218"
+  inputs        = "61f14e39d7552778543b5c7e74f25af4ef670021d29f76559d4b159cfedffd4d"
 
   layout {
     tensor_parallel         = 4

@@ -168,7 +168,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-70b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-70b/megatron # spec: training.checkpoint.path
-  --save-interval 60 # spec: training.checkpoint.interval
+  --save-interval 61 # spec: training.checkpoint.interval, 30 minutes at 29.4 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   # Logging and exit
@@ -178,8 +178,6 @@ arguments=(
   --manual-gc # ndc: all ranks collect garbage at the same step
   --exit-signal-handler # ndc: SIGTERM, as before the time limit or at a preemption, saves and ends
   --exit-duration-in-mins 1419 # spec: slurm.time, less start-up and a last checkpoint
-  # Extra arguments
-  --save-retain-interval 3000 # spec: backend.extra_args
 )
 
 # The job's log has the lines of ranks 0 and 255 and what torchrun says. Each rank's stand in files of its own, and the

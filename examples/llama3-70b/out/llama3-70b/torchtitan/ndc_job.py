@@ -292,7 +292,7 @@ def run() -> Trainer.Config:
             enable=True,
             folder="/checkpoints/llama3-70b/torchtitan",  # spec: training.checkpoint.path
             interval=238419,  # by time, see the clock in ndc_job.py
-            keep_latest_k=5,  # spec: training.checkpoint.keep_last; 0 keeps all
+            keep_latest_k=0,  # default: training.checkpoint.keep_last; 0 keeps all
             async_mode="disabled",  # default: training.checkpoint.async
             last_save_model_only=False,  # the last checkpoint can be trained further
             export_dtype="float32",  # as trained
