@@ -55,7 +55,7 @@ func (t *Training) ElementBytes() int64 {
 type Optimizer struct {
 	Kind             string  // adamw, adam, muon, sgd
 	LearningRate     float64 // its peak
-	WeightDecay      float64 // decoupled from the gradient
+	WeightDecay      float64 // decoupled from the gradient, but for adam
 	Beta1, Beta2     float64 // of Adam: what a step keeps of the moments
 	Epsilon          float64 // of Adam: added to the root of the second moment
 	GradientClipping float64 // 0: none
