@@ -74,7 +74,8 @@ func rewound(t *testing.T, launches []*artifacts.Launch, results map[string]trai
 	t.Helper()
 	for _, l := range launches {
 		c := &l.Job.Training.Checkpoint
-		if !savesHere(l) || c.Path == "" || c.IntervalSteps != saved || !c.SaveOptimizer || forgets(l) || results[l.Name].Error != "" {
+		overwritten := c.KeepLast == 1 && l.Job.Training.Steps > saved
+		if !savesHere(l) || c.Path == "" || c.IntervalSteps != saved || overwritten || !c.SaveOptimizer || forgets(l) || results[l.Name].Error != "" {
 			continue
 		}
 		kept, marker, latest := "step-2", "", ""
