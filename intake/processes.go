@@ -135,7 +135,7 @@ func (in *intake) multiplied(file string, s *shell.Script, c shell.Command) (m *
 	for _, o := range around(s, c) {
 		end := programOf(file, o)
 		for k, w := range o.Words[:end] {
-			layered = layered || launcher.Of(w.Text) != "" || path.Base(w.Text) == "accelerate"
+			layered = layered || launcher.Starts(w.Text)
 			if path.Base(w.Text) == "deepspeed" {
 				in.taken(file, w, o.Words[k+1:end])
 			}

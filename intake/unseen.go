@@ -92,15 +92,19 @@ func lastField(text string) string {
 //go:embed handlers.jsonl
 var handlersFile string
 
-// handlers are programs that read, copy, send or end what they are told, and start none of it:
-// those of handlers.jsonl.
-var handlers = sync.OnceValue(func() (all []string) {
+// handling are the names of what reads, copies, sends, tests or ends what it is told, and starts
+// none of it: programs, and modules of Python.
+type handling struct{ programs, modules []string }
+
+// handlers are those of handlers.jsonl.
+var handlers = sync.OnceValue(func() (all handling) {
 	type family struct {
 		Programs []string `json:"programs"`
+		Modules  []string `json:"modules"`
 		Source   string   `json:"source"`
 	}
 	for _, f := range facts.Lines[family]("intake: handlers.jsonl", handlersFile) {
-		all = append(all, f.Programs...)
+		all.programs, all.modules = append(all.programs, f.Programs...), append(all.modules, f.Modules...)
 	}
 	return all
 })
@@ -110,24 +114,20 @@ var handlers = sync.OnceValue(func() (all []string) {
 func handles(words []shell.Word) bool {
 	for i, w := range words {
 		first, _, _ := strings.Cut(w.Text, " ")
-		if slices.Contains(handlers(), path.Base(first)) && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) {
+		if slices.Contains(handlers().programs, path.Base(first)) && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) {
 			return true
 		}
 	}
 	return false
 }
 
-// tools are modules of Python that install, fetch or test, and start none of it.
-var tools = strings.Fields("pip venv virtualenv ensurepip pytest unittest compileall http.server json.tool nltk.downloader spacy")
-
 // isModule reports a word that names a module which Python or a launcher of it starts.
 func isModule(words []shell.Word, i int) bool {
 	by := func(w shell.Word) bool {
-		name := path.Base(w.Text)
-		return strings.HasPrefix(name, "python") || name == "accelerate" || launcher.Of(name) != ""
+		return strings.HasPrefix(path.Base(w.Text), "python") || launcher.Starts(w.Text)
 	}
 	return i > 1 && (words[i-1].Text == "-m" || words[i-1].Text == "--module") && !strings.HasPrefix(words[i].Text, "-") &&
-		launcher.Of(words[i].Text) == "" && !slices.Contains(tools, words[i].Text) && slices.ContainsFunc(words[:i-1], by)
+		launcher.Of(words[i].Text) == "" && !slices.Contains(handlers().modules, words[i].Text) && slices.ContainsFunc(words[:i-1], by)
 }
 
 // starts says what a script starts last that says nothing of a run to ndc, and what would: a

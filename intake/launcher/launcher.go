@@ -56,3 +56,6 @@ func OfModule(name string) Kind {
 	}
 	return ""
 }
+
+// Starts reports a word that names a launcher, or accelerate, one of whose commands is one.
+func Starts(word string) bool { return Of(word) != "" || path.Base(word) == string(Accelerate) }

@@ -24,3 +24,12 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+// TestStarts: accelerate counts without the command that makes it a launcher.
+func TestStarts(t *testing.T) {
+	for word, want := range map[string]bool{"/opt/bin/accelerate": true, "torchrun": true, "deepspeed.launcher.runner": true, "train.py": false, "--accelerate": false} {
+		if got := Starts(word); got != want {
+			t.Errorf("%q: %t", word, got)
+		}
+	}
+}

@@ -179,7 +179,7 @@ func starts(c shell.Command) *launch {
 	for i, w := range c.Words {
 		if trainer.MatchString(path.Base(w.Text)) && !strings.ContainsAny(w.Text, " \n") && i > 0 {
 			l := &launch{command: c, program: w.Text, words: c.Words[i+1:]}
-			if slices.ContainsFunc(c.Words[:i], func(w shell.Word) bool { return launcher.Of(w.Text) != "" || w.Text == "accelerate" }) {
+			if slices.ContainsFunc(c.Words[:i], func(w shell.Word) bool { return launcher.Starts(w.Text) }) {
 				l.launcher = "other"
 			}
 			return l

@@ -126,33 +126,24 @@ func (c *calculator) assigned() bool {
 	return false
 }
 
-func (c *calculator) sum() (decimal, bool) {
-	a, ok := c.product()
+func (c *calculator) sum() (decimal, bool) { return c.chain("+-", c.product) }
+
+func (c *calculator) product() (decimal, bool) { return c.chain("*/%", c.power) }
+
+// chain is what operators of one rank make of their operands, from left to right. One that
+// stands twice is another operator, as ++ is, or none.
+func (c *calculator) chain(operators string, operand func() (decimal, bool)) (decimal, bool) {
+	a, ok := operand()
 	for ok {
-		op := c.take("+-")
+		op := c.take(operators)
 		if op == 0 {
 			break
 		}
-		if strings.HasPrefix(c.rest, string(op)) { // another operator
+		if strings.HasPrefix(c.rest, string(op)) {
 			return a, false
 		}
 		var b decimal
-		if b, ok = c.product(); ok {
-			a, ok = c.operated(op, a, b)
-		}
-	}
-	return a, ok
-}
-
-func (c *calculator) product() (decimal, bool) {
-	a, ok := c.power()
-	for ok {
-		op := c.take("*/%")
-		if op == 0 {
-			break
-		}
-		var b decimal
-		if b, ok = c.power(); ok {
+		if b, ok = operand(); ok {
 			a, ok = c.operated(op, a, b)
 		}
 	}
