@@ -1,10 +1,11 @@
-"""Many jobs that index one corpus at once, and corpora that change behind their indices.
+"""Many jobs that index one corpus at once, corpora that change behind their indices, and blank lines.
 
     python3 indexing.py TEMPLATES SCRATCH
 
 It needs Python alone: nothing of numpy or torch is used where the indices are made.
 """
 import array
+import json
 import os
 import sys
 import types
@@ -73,6 +74,19 @@ def changes(line_starts, scratch):
         assert read(line_starts(path, cache)) == starts(lines), lines
 
 
+def blank_lines(line_starts, scratch):
+    """Wherever they are, no document is one of them; a file of nothing else has none."""
+    path, cache = os.path.join(scratch, "blank.jsonl"), os.path.join(scratch, "cache")
+    documents = [{"text": "a"}, {"text": "b"}]
+    write(path, [b"\n", b'{"text": "a"}\n', b"\r\n", b"  \n", b'{"text": "b"}\n', b"\n"])
+    offsets = read(line_starts(path, cache))
+    with open(path, "rb") as f:
+        content = f.read()
+    assert [json.loads(content[low:high]) for low, high in zip(offsets, offsets[1:])] == documents, offsets
+    write(path, [b"\n", b"\n"])
+    assert len(read(line_starts(path, cache))) == 1
+
+
 def main():
     sys.dont_write_bytecode = True
     templates, scratch = sys.argv[1:]
@@ -82,6 +96,7 @@ def main():
     from trainer.lines import line_starts
     many_jobs(line_starts, scratch)
     changes(line_starts, scratch)
+    blank_lines(line_starts, scratch)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ BLOCKS, BLOCK = 16, 4096  # what stands for a file's content beside its size
 
 
 class Lines:
-    """The documents of a .jsonl file, or of all such files of a folder, by number. Line starts are found once and
+    """The documents of a .jsonl file, or of all such files of a folder, by number. Where each starts is found once and
     kept in the cache folder."""
 
     def __init__(self, path, cache, ranks):
@@ -38,16 +38,19 @@ class Lines:
 
 
 def line_starts(path, cache):
-    """The file with the offsets of all lines and of the end, written if it is missing. Its name says which content
-    they belong to, so that no other file, older or newer, is read by them."""
-    index = os.path.join(cache, f"{os.path.basename(path)}.{content(path)}.starts")
+    """The file with the offsets of all documents and of the end, written if it is missing. Its name says which content
+    they belong to, so that no other file, older or newer, is read by them. Blank lines are part of the document before."""
+    index = os.path.join(cache, f"{os.path.basename(path)}.{content(path)}.documents")
     if os.path.exists(index):
         return index
     os.makedirs(cache, exist_ok=True)
     starts = array.array("q", [0])
     with open(path, "rb") as f:
         for line in f:
-            starts.append(starts[-1] + len(line))
+            if line.isspace():
+                starts[-1] += len(line)
+            else:
+                starts.append(starts[-1] + len(line))
     mine = f"{index}.{uuid.uuid4().hex}"  # other jobs may be writing the same
     try:
         with open(mine, "xb") as f:
