@@ -103,7 +103,7 @@ class Indexed(unittest.TestCase):
 
 class Joined(unittest.TestCase):
     def test_reads_across_files(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(prefix="[v2]") as folder:  # which is no pattern
             for n in range(3):
                 np.arange(10 * n, 10 * n + 10, dtype="<u2").tofile(os.path.join(folder, f"{n}.bin"))
             tokens = corpus.open_tokens(folder, "tokens", 100)
@@ -220,6 +220,14 @@ class Lanes(unittest.TestCase):
         seen = [tuple(reader.document(0, lane, n)) for n in range(12) for lane in range(4)]
         seen += [tuple(reader.document(0, lane, 12)) for lane in range(2)]
         self.assertEqual(sorted(seen), sorted(tuple(reader.encode(d)) for d in self.documents))
+
+    def test_reads_a_folder(self):
+        with tempfile.TemporaryDirectory(prefix="[v2]") as folder:  # which is no pattern
+            for n, documents in enumerate((["a", "b"], ["c"])):
+                with open(os.path.join(folder, f"{n}.jsonl"), "w", encoding="utf-8") as f:
+                    f.writelines(json.dumps({"text": d}) + "\n" for d in documents)
+            found = text.Lines(folder, self.folder.name, SimpleNamespace(rank=0))
+            self.assertEqual([found[n] for n in range(len(found))], ["a", "b", "c"])
 
 
 class Tokenizers(unittest.TestCase):

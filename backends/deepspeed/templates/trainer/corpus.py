@@ -56,7 +56,7 @@ def open_tokens(path, form, vocabulary):
         return open_indexed(path)
     dtype = "<u2" if vocabulary <= 1 << 16 else "<u4"
     if os.path.isdir(path):
-        return Joined([Tokens(name, dtype) for name in sorted(glob.glob(os.path.join(path, "*.bin")))])
+        return Joined([Tokens(name, dtype) for name in sorted(glob.glob(os.path.join(glob.escape(path), "*.bin")))])
     return Tokens(path, dtype)
 
 

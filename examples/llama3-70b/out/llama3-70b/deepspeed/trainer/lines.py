@@ -18,7 +18,7 @@ class Lines:
     kept in the cache folder."""
 
     def __init__(self, path, cache, ranks):
-        self.files = sorted(glob.glob(os.path.join(path, "*.jsonl"))) if os.path.isdir(path) else [path]
+        self.files = sorted(glob.glob(os.path.join(glob.escape(path), "*.jsonl"))) if os.path.isdir(path) else [path]
         indices = [line_starts(name, cache) if ranks.rank == 0 else None for name in self.files]
         torch.distributed.broadcast_object_list(indices)
         self.starts = [np.memmap(name, dtype="<i8", mode="r") for name in indices]
