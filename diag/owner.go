@@ -11,7 +11,7 @@ import (
 type Owned struct {
 	Owner string // its name, such as a job's
 	At    Range  // where it is written, such as its block
-	Parts List   // of what it is made of, each as such
+	Parts []List // of what it is made of, each as such; several may share one
 	List  List   // of the whole
 }
 
@@ -19,18 +19,24 @@ type Owned struct {
 // many use, say whose they are; so do those of the whole that point into another owner, which
 // is its base. What all have is everybody's. Owners are called by what each is, such as "job".
 func Attribute(called string, all []Owned) {
-	owners, of := map[string]bool{}, map[Diagnostic][]string{}
+	type owned struct {
+		Diagnostic
+		owner string
+	}
+	owners, of, noted := map[string]bool{}, map[Diagnostic][]string{}, map[owned]bool{}
 	note := func(o *Owned, d Diagnostic) {
-		if d.Severity == Error && !slices.Contains(of[d], o.Owner) {
-			of[d] = append(of[d], o.Owner)
+		if d.Severity == Error && !noted[owned{d, o.Owner}] {
+			of[d], noted[owned{d, o.Owner}] = append(of[d], o.Owner), true
 		}
 	}
 	for i := range all {
 		o := &all[i]
 		owners[o.Owner] = true
-		for _, d := range slices.Concat(o.Parts, o.List) {
-			if o.elsewhere(d) {
-				note(o, d)
+		for _, list := range o.lists() {
+			for _, d := range list {
+				if o.elsewhere(d) {
+					note(o, d)
+				}
 			}
 		}
 		for _, d := range o.List {
@@ -41,7 +47,7 @@ func Attribute(called string, all []Owned) {
 	}
 	for i := range all {
 		o := &all[i]
-		for _, list := range []List{o.Parts, o.List} {
+		for _, list := range o.lists() {
 			for k, d := range list {
 				if whose := of[d]; len(whose) > 0 && len(whose) < len(owners) {
 					list[k].Detail += " It is so in " + some(called, whose)
@@ -54,6 +60,9 @@ func Attribute(called string, all []Owned) {
 		}
 	}
 }
+
+// lists are the diagnostics of the parts and those of the whole.
+func (o *Owned) lists() []List { return append(slices.Clone(o.Parts), o.List) }
 
 // elsewhere reports whether a diagnostic points into another file.
 func (o *Owned) elsewhere(d Diagnostic) bool {

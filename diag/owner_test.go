@@ -37,8 +37,8 @@ func TestAttribute(t *testing.T) {
 	}
 	inFirst := Diagnostic{Detail: "Theirs.", Range: block(10, 20)}
 	based := []Owned{
-		{"first", block(0, 100), List{inFirst}, nil},
-		{"second", block(100, 200), List{inFirst}, List{inFirst}},
+		{"first", block(0, 100), []List{{inFirst}}, nil},
+		{"second", block(100, 200), []List{{inFirst}}, List{inFirst}},
 	}
 	Attribute("job", based)
 	if got := based[1].List[0].Detail; got != `Theirs. It is so in job "second", where what a base has can be overridden, or left out by without = […].` {

@@ -241,19 +241,22 @@ type basis struct {
 	job, site *node
 }
 
-// basisTree is a basis evaluated over its own base, and how many jobs it consists of.
+// basisTree is a basis evaluated over its own base, how many jobs it consists of, and what was
+// reported of them.
 type basisTree struct {
 	tree *block
 	jobs int
+	told []span
 }
 
-// jobTree evaluates a job block over its base, in a scope that says which
+// span are the diagnostics from one place of their list to another.
+type span struct {
+	from, to int
+}
+
+// jobOverBase evaluates a job block over its base, in a scope that says which
 // element and which site it is for. above are the jobs that have it as their
 // base.
-func (l *loader) jobTree(n *node, s scope, above []*node) *block {
-	return l.jobOverBase(n, s, above).tree
-}
-
 func (l *loader) jobOverBase(n *node, s scope, above []*node) basisTree {
 	t := l.evaluate(withoutRepetition(n.block), schema.File.Block("job"), s)
 	base := t.args["base"]
@@ -261,7 +264,7 @@ func (l *loader) jobOverBase(n *node, s scope, above []*node) basisTree {
 		t.broken = true
 	}
 	if base == nil {
-		return basisTree{t, 1}
+		return basisTree{tree: t, jobs: 1}
 	}
 	above = append(slices.Clone(above), n)
 	under := basisTree{}
@@ -275,23 +278,27 @@ func (l *loader) jobOverBase(n *node, s scope, above []*node) basisTree {
 	}
 	if b == nil {
 		t.broken, t.partial = true, true
-		return basisTree{t, 1}
+		return basisTree{tree: t, jobs: 1, told: under.told}
 	}
-	return basisTree{merge(left(under.tree, t), t, adding), under.jobs + 1}
+	return basisTree{merge(left(under.tree, t), t, adding), under.jobs + 1, under.told}
 }
 
 // underJobs is a job as the base of others. It is evaluated once for a site, and each of
-// them has a copy, in which it may note what it reported.
+// them has a copy, in which it may note what it reported, and what was reported of it.
 func (l *loader) underJobs(n, site *node, above []*node) basisTree {
 	at := basis{n, site}
 	under, known := l.bases[at]
 	if !known {
 		s := n.scope
 		s.site = site
+		from := len(l.diags)
 		under = l.jobOverBase(n, s, above)
+		if to := len(l.diags); to > from {
+			under.told = append(slices.Clone(under.told), span{from, to})
+		}
 		l.bases[at] = under
 	}
-	return basisTree{under.tree.copied(), under.jobs}
+	return basisTree{under.tree.copied(), under.jobs, under.told}
 }
 
 // baseJob finds the job that another has as its base; nil after a report.

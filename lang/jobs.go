@@ -42,15 +42,21 @@ func (m *module) buildJobs() (jobs []job.Job, names []string) {
 		m.unknownJob(slices.Concat(labels, names))
 	}
 	var owned []diag.Owned
-	ends := []int{len(m.diags)}
+	var parts [][]span // of each
+	var wholes []span
 	for _, site := range m.askedSites() {
 		for _, e := range asked {
+			from := len(m.diags)
 			jobs = append(jobs, m.buildJob(e, site)...)
-			owned, ends = append(owned, diag.Owned{Owner: e.node.block.Labels[0], At: rangeOf(e.node.block.Range())}), append(ends, m.evaluated, len(m.diags))
+			owned = append(owned, diag.Owned{Owner: e.node.block.Labels[0], At: rangeOf(e.node.block.Range())})
+			parts, wholes = append(parts, append(slices.Clone(m.inherited), span{from, m.evaluated})), append(wholes, span{m.evaluated, len(m.diags)})
 		}
 	}
 	for i := range owned {
-		owned[i].Parts, owned[i].List = m.diags[ends[2*i]:ends[2*i+1]], m.diags[ends[2*i+1]:ends[2*i+2]]
+		for _, p := range parts[i] {
+			owned[i].Parts = append(owned[i].Parts, m.diags[p.from:p.to])
+		}
+		owned[i].List = m.diags[wholes[i].from:wholes[i].to]
 	}
 	diag.Attribute("job", owned)
 	if m.options.Backend != "" && len(asked) > 0 && len(jobs) == 0 && !m.diags.HasErrors() {
@@ -171,8 +177,9 @@ func (l *loader) buildJob(e element, site *node) []job.Job {
 	if s.site = site; site == nil {
 		s.site = l.siteOf(e.node, s, nil)
 	}
-	t := l.jobTree(e.node, s, nil)
-	l.evaluated = len(l.diags)
+	over := l.jobOverBase(e.node, s, nil)
+	t := over.tree
+	l.evaluated, l.inherited = len(l.diags), over.told
 	all := s.site.under(t, "")
 	p := parts{element: e, site: s.site, whole: t, model: l.reference(t, "model"), cluster: l.reference(all, "cluster")}
 	if p.cluster != nil {

@@ -30,8 +30,9 @@ type loader struct {
 	bases      map[basis]basisTree // of jobs that are the base of others
 	siteOfBase map[*node]*node     // that they name
 
-	evaluated    int  // diagnostics when the job at hand had been evaluated over its bases
-	severalSites bool // what is built is for more than one site
+	evaluated    int    // diagnostics when the job at hand had been evaluated over its bases
+	inherited    []span // of those, what was reported of its bases, maybe for an earlier job
+	severalSites bool   // what is built is for more than one site
 	root         *module
 	planned      []cty.Value // the jobs that were made, as policies see them
 	policies     [][]*policy // that apply to them
