@@ -119,7 +119,7 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 	}
 	f, err := calibration.Calibrate(inputs)
 	if err != nil {
-		return nil, usageError("There is nothing to calibrate by: " + err.Error() + ".")
+		return nil, usageError("There is no calibration: " + err.Error() + ".")
 	}
 	f.NDCVersion, f.Sources = version, sources
 	return f, nil

@@ -22,6 +22,15 @@ type Input struct {
 	Log    *logs.Log // of all its submissions, one after another
 }
 
+// name is what a run is called among others.
+func (in *Input) name() string {
+	s := in.Job + " on " + in.Plan.Backend
+	if in.Site != "" {
+		s += " at " + in.Site
+	}
+	return s
+}
+
 // fewestReports is how many steady reports a run must have to be believed.
 const fewestReports = 3
 
@@ -37,7 +46,7 @@ func Calibrate(runs []Input) (*File, error) {
 	for i := range runs {
 		in := &runs[i]
 		if f.GPU = cmp.Or(f.GPU, in.Plan.Input.GPU); f.GPU != in.Plan.Input.GPU {
-			return nil, fmt.Errorf("runs on %s and on %s: a calibration is for one machine", f.GPU, in.Plan.Input.GPU)
+			return nil, fmt.Errorf("%s ran on %s and %s on %s, and a calibration is for one machine: name the folders of one of them", runs[0].name(), f.GPU, in.name(), in.Plan.Input.GPU)
 		}
 		r, step := read(in)
 		if r.Used {
