@@ -15,17 +15,17 @@ type Owned struct {
 	List  List   // of the whole
 }
 
-// Attribute has errors that point into another file than their owner's, as into a module that
+// Attribute has diagnostics of some severities that point into another file than their owner's, as into a module that
 // many use, say whose they are; so do those of the whole that point into another owner, which
 // is its base. What all have is everybody's. Owners are called by what each is, such as "job".
-func Attribute(called string, all []Owned) {
+func Attribute(called string, all []Owned, severities ...Severity) {
 	type owned struct {
 		Diagnostic
 		owner string
 	}
 	owners, of, noted := map[string]bool{}, map[Diagnostic][]string{}, map[owned]bool{}
 	note := func(o *Owned, d Diagnostic) {
-		if d.Severity == Error && !noted[owned{d, o.Owner}] {
+		if slices.Contains(severities, d.Severity) && !noted[owned{d, o.Owner}] {
 			of[d], noted[owned{d, o.Owner}] = append(of[d], o.Owner), true
 		}
 	}

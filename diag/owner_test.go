@@ -19,7 +19,7 @@ func TestAttribute(t *testing.T) {
 		{"c", jobs, nil, List{common, shared(Error, "Mine.")}},
 		{"c", jobs, nil, List{common, shared(Error, "Mine.")}}, // another of its elements
 	}
-	Attribute("job", all)
+	Attribute("job", all, Error)
 	for i, want := range [][]string{
 		{"Common.", `Ours. It is so in jobs "a" and "b".`, "Own."},
 		{"Common.", `Ours. It is so in jobs "a" and "b".`, "Warned."},
@@ -40,9 +40,13 @@ func TestAttribute(t *testing.T) {
 		{"first", block(0, 100), []List{{inFirst}}, nil},
 		{"second", block(100, 200), []List{{inFirst}}, List{inFirst}},
 	}
-	Attribute("job", based)
+	Attribute("job", based, Error)
 	if got := based[1].List[0].Detail; got != `Theirs. It is so in job "second", where what a base has can be overridden, or left out by without = […].` {
 		t.Error(got)
+	}
+	warned := []Owned{{"a", jobs, nil, List{warning}}, {"b", jobs, nil, nil}}
+	if Attribute("job", warned, Error, Warning); warned[0].List[0].Detail != `Warned. It is so in job "a".` {
+		t.Error(warned[0].List[0].Detail)
 	}
 	if got := some("job", []string{"a", "b", "c", "d", "e", "f", "g"}); got != `jobs "a", "b", "c", "d", "e" and 2 more` {
 		t.Error(got)

@@ -58,7 +58,7 @@ func (m *module) buildJobs() (jobs []job.Job, names []string) {
 		}
 		owned[i].List = m.diags[wholes[i].from:wholes[i].to]
 	}
-	diag.Attribute("job", owned)
+	diag.Attribute("job", owned, diag.Error) // warnings are told of each plan
 	if m.options.Backend != "" && len(asked) > 0 && len(jobs) == 0 && !m.diags.HasErrors() {
 		m.noBackend()
 	}

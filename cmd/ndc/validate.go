@@ -39,7 +39,7 @@ func refusals(jobs []job.Job) []diag.List {
 		}
 		owned[i] = diag.Owned{Owner: cmp.Or(jobs[i].Block, jobs[i].Name), At: jobs[i].At, List: all[i]}
 	}
-	diag.Attribute("job", owned)
+	diag.Attribute("job", owned, diag.Error, diag.Warning)
 	return all
 }
 
