@@ -38,7 +38,7 @@ type TestRun struct {
 	Range          diag.Range
 
 	fsys  fs.FS
-	index int                   // among the blocks of the file
+	block *hclsyntax.Block      // as it was read, which no workspace changes
 	asked map[string]diag.Range // where it names the job, the backend and the site
 }
 
@@ -99,12 +99,12 @@ func (l *loader) readRuns(file string, body *hclsyntax.Body, t *Tests) {
 	}
 	spec := schema.TestFile.Block("run")
 	seen := map[string]*hclsyntax.Block{}
-	for i, b := range body.Blocks {
+	for _, b := range body.Blocks {
 		if b.Type != spec.Name {
 			l.unknownBlock(b, &schema.TestFile)
 			continue
 		}
-		run := TestRun{File: file, fsys: l.fsys, index: i, Range: rangeOf(b.DefRange())}
+		run := TestRun{File: file, fsys: l.fsys, block: b, Range: rangeOf(b.DefRange())}
 		head, asserts := headOf(b)
 		run.Asserts = len(asserts)
 		tree := l.evaluate(head, spec, scope{origin: job.FromSpec, module: newModule(l, &sources{})})
@@ -170,15 +170,14 @@ func (l *loader) askedAt(argument string) diag.Range {
 
 // setFromRun gives variables the values of a test's run, and checks its asserts.
 func (m *module) setFromRun(r *TestRun) {
-	body := m.parse(m.fsys, r.File)
-	if body == nil {
+	if _, ok := m.readFile(m.fsys, r.File); !ok {
 		m.unread = true
 		return
 	}
 	spec := schema.TestFile.Block("run")
-	_, m.asserts = headOf(body.Blocks[r.index])
+	_, m.asserts = headOf(r.block)
 	written := false
-	for _, b := range body.Blocks[r.index].Body.Blocks {
+	for _, b := range r.block.Body.Blocks {
 		switch {
 		case b.Type != "variables":
 		case written:
