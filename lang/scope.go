@@ -222,20 +222,20 @@ func (l *loader) checkAttributes(t hcl.Traversal, i int, of cty.Type) bool {
 			l.fail(UnknownReference, rangeOf(t[i].SourceRange()), "A %s can be named, not read: it is %s.", kind, opaqueUse[kind])
 			return false
 		}
-		step, ok := t[i].(hcl.TraverseAttr)
+		name, ok := step(t, i)
 		if !ok || !of.IsObjectType() {
 			return true // HCL reports what cannot be
 		}
-		if !of.HasAttribute(step.Name) {
+		if !of.HasAttribute(name) {
 			names := slices.Sorted(maps.Keys(of.AttributeTypes()))
-			hint := diag.DidYouMean(step.Name, names)
-			if hint == "" {
+			hint := diag.DidYouMean(name, names)
+			if hint == "" && len(names) > 0 {
 				hint = " It has " + strings.Join(names, ", ") + "."
 			}
-			l.fail(UnknownReference, rangeOf(step.SourceRange()), "There is no %q in this %s.%s", step.Name, or(kindOf(of), "object"), hint)
+			l.fail(UnknownReference, rangeOf(t[i].SourceRange()), "There is no %s in this %s.%s", quoteShort(name), or(kindOf(of), "object"), hint)
 			return false
 		}
-		of = of.AttributeType(step.Name)
+		of = of.AttributeType(name)
 	}
 	return true
 }

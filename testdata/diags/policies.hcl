@@ -16,6 +16,10 @@ policy "of_the_job" {
   condition     = job.slurm.acount == "llm" # ERROR: unknown-reference at .acount: There is no "acount" in this object. Did you mean "account"?
   error_message = "The account is not ours."
 }
+policy "by_label" {
+  condition     = job.training.optimizer["adamw"].beta1 == 0.9 # ERROR: unknown-reference at ["adamw"]: There is no "adamw" in this object. It has beta1, beta2, epsilon, gradient_clipping, kind, learning_rate, momentum, weight_decay.
+  error_message = "Another optimizer."
+}
 policy "no_root" {
   condition     = plans.feasible # ERROR: unknown-reference at plans: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each", "count", "artifacts" or "plan", not "plans". Did you mean "plan"?
   error_message = "It does not fit."
@@ -49,7 +53,7 @@ policy "unsure" {
   error_message = "It does not fit."
   severity      = plan.backend == "megatron" ? "error" : "warning" # ERROR: invalid-expression at plan.backend == "megatron" ? "error" : "warning": The severity of a policy is the same for every plan. Write "error" or "warning", and say in the condition when it is met.
 }
-policy "unsure" { # ERROR: duplicate-block at policy "unsure": policy "unsure" is already defined at job.hcl:47. Names are unique over all files of a folder.
+policy "unsure" { # ERROR: duplicate-block at policy "unsure": policy "unsure" is already defined at job.hcl:51. Names are unique over all files of a folder.
   condition     = plan.feasible
   error_message = "It does not fit."
 }
