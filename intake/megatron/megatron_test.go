@@ -903,6 +903,31 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestBlend: sources with weights have these; without, those of a launch count by their
+// sizes, which a job does not know.
+func TestBlend(t *testing.T) {
+	for options, want := range map[string]string{
+		"--data-path /a":                   "<nil>  []",
+		"--data-path 2 /a":                 "2  []",
+		"--data-path .3 /a .7 /b":          "0.3  []",
+		"--data-path /a /b":                "1 the launch reads each source once [--data-path]",
+		"--train-data-path /a /b /c":       "1 the launch reads each source once [--train-data-path]",
+		"--data-path /a /b --split 90,9,1": "1 the launch reads each source once [--data-path]",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
+		named := []string{}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				named = append(named, f.Name)
+			}
+		}
+		v, _ := d.Get(draft.Labelled("training.data.source", "a") + ".weight")
+		if got := fmt.Sprintf("%v %s %v", v.Value, v.Note, named); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestCommand: of commands with as many options of the release the one with the
 // fewest others is the launch: a tool has some of its own.
 func TestCommand(t *testing.T) {

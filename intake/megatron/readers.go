@@ -499,37 +499,49 @@ func (r *reading) split(o *option) outcome {
 	return outcome{}
 }
 
-// blend reads the sources: one prefix, prefixes, or pairs of weight and prefix.
+// blend reads the sources. Those without weights are read in proportion to their
+// sizes (BlendedMegatronDatasetBuilder), which no file says.
 func (r *reading) blend(o *option) outcome {
+	sources, weighted := prefixes(o)
+	if len(sources) == 0 {
+		return unknown("no source")
+	}
+	if slices.ContainsFunc(sources, func(s source) bool { return !legalPath(s.path) || strings.HasPrefix(s.path, "-") }) {
+		return unknown(draft.OnlyRunKnows)
+	}
+	unsaid := !weighted && len(sources) > 1
+	for i, name := range names(sources) {
+		block := draft.Labelled("training.data.source", name)
+		r.d.Set(block+".path", sources[i].path, r.at(o.line))
+		switch {
+		case unsaid:
+			r.d.SetNote(block+".weight", sources[i].weight, "the launch reads each source once")
+		case weighted:
+			r.d.Set(block+".weight", sources[i].weight, r.at(o.line))
+		}
+	}
+	r.d.Set("training.data.format", "megatron", r.at(o.line))
+	if unsaid {
+		return unknown("without weights each source counts by its size, and in a job by its weight: give each the number of its tokens")
+	}
+	return outcome{}
+}
+
+// prefixes are the sources of a list: one prefix, prefixes, or pairs of weight and prefix.
+func prefixes(o *option) (sources []source, weighted bool) {
 	texts := o.texts()
 	if len(texts) == 1 {
 		texts = strings.Fields(texts[0])
 	}
 	weight := 1.0
-	pairs := len(texts) > 1
-	var sources []source
 	for _, text := range texts {
-		if f, err := strconv.ParseFloat(text, 64); err == nil && pairs {
-			weight = f
+		if f, err := strconv.ParseFloat(text, 64); err == nil && len(texts) > 1 {
+			weight, weighted = f, true
 			continue
-		}
-		if !legalPath(text) || strings.HasPrefix(text, "-") {
-			return unknown(draft.OnlyRunKnows)
 		}
 		sources = append(sources, source{path: text, weight: weight})
 	}
-	if len(sources) == 0 {
-		return unknown("no source")
-	}
-	for i, name := range names(sources) {
-		block := draft.Labelled("training.data.source", name)
-		r.d.Set(block+".path", sources[i].path, r.at(o.line))
-		if pairs {
-			r.d.Set(block+".weight", sources[i].weight, r.at(o.line))
-		}
-	}
-	r.d.Set("training.data.format", "megatron", r.at(o.line))
-	return outcome{}
+	return sources, weighted
 }
 
 type source struct {
