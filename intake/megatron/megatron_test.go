@@ -890,6 +890,7 @@ func TestParts(t *testing.T) {
 	for options, want := range map[string]string{
 		"--data-path /d": "split=969,30,1 path=<nil> interval=100",
 		"--train-data-path /d --valid-data-path /v":         "split=<nil> path=/v interval=100",
+		"--train-data-path /d --valid-data-path 1.0 /v":     "split=<nil> path=/v interval=100",
 		"--train-data-path /d --valid-data-path .5 /v 1 /w": "split=<nil> path=<nil> interval=<nil>",
 		"--train-data-path /d --split 100,0,0":              "split=<nil> path=<nil> interval=<nil>",
 		"--data-path /d --split 100,0,0":                    "split=<nil> path=<nil> interval=<nil>",

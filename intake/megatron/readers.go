@@ -585,8 +585,13 @@ func baseName(path string) string {
 }
 
 func (r *reading) validation(o *option) outcome {
-	if len(o.values) != 1 {
+	sources, _ := prefixes(o)
+	if len(sources) != 1 {
 		return unknown("validation has one source in the language")
 	}
-	return r.path(o, "training.data.validation.path")
+	if !legalPath(sources[0].path) {
+		return unknown(draft.OnlyRunKnows)
+	}
+	r.d.Set("training.data.validation.path", sources[0].path, r.at(o.line))
+	return outcome{to: "training.data.validation.path"}
 }
