@@ -102,17 +102,22 @@ func stranger(c shell.Command) *foreign {
 
 // among is the first of some programs that the words of a command start; nil for none.
 func among(words []shell.Word, some func(foreign) bool) *foreign {
-	var texts []string
-	for _, w := range words {
-		texts = append(texts, w.Text)
-	}
-	line := strings.Join(texts, " ")
+	line := inOne(words)
 	for i, p := range foreigners() {
 		if some(p) && p.starts != nil && p.starts.MatchString(line) {
 			return &foreigners()[i]
 		}
 	}
 	return nil
+}
+
+// inOne is a command as one text.
+func inOne(words []shell.Word) string {
+	var texts []string
+	for _, w := range words {
+		texts = append(texts, w.Text)
+	}
+	return strings.Join(texts, " ")
 }
 
 // apart is the program with a configuration of its own, which ndc does not read, that a
@@ -130,17 +135,16 @@ func apart(c shell.Command) *foreign {
 
 // idle says what a command does that trains nothing; "" for another one.
 func idle(c shell.Command) string {
-	words, name := c.Words, c.Words[0].Text
+	words := c.Words
 	if i := slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, ".py") }); i >= 0 {
-		words, name = words[:i+1], words[i].Text // what stands behind is its options
-	} else if i := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "-m" }); i > 0 && i+1 < len(words) && strings.HasPrefix(path.Base(words[i-1].Text), "python") {
-		name = words[i+1].Text
+		words = words[:i+1] // what stands behind is its options
 	}
 	p := among(words, func(foreign) bool { return true })
 	if p == nil || p.Does == "" {
 		return ""
 	}
-	return draft.Guarded("", cmp.Or(p.Program, path.Base(name))) + ", which " + p.Does
+	starts := strings.Fields(p.starts.FindString(inOne(words)))
+	return draft.Guarded("", cmp.Or(p.Program, path.Base(starts[len(starts)-1]))) + ", which " + p.Does
 }
 
 // launched is the launch of Megatron-LM of a script, as megatron.Command finds it, without

@@ -194,6 +194,8 @@ func TestIdle(t *testing.T) {
 		"accelerate launch lm_evaluate_megatron_qwen.py" + model:                              "lm_evaluate_megatron_qwen.py, which evaluates a model",
 		"lm_eval --model hf":                "lm_eval, which evaluates a model",
 		"lm_eval -m hf":                     "lm_eval, which evaluates a model",
+		"accelerate launch -m lm_eval":      "starts lm_eval, which evaluates a model",
+		"torchrun --no-python lm_eval":      "starts lm_eval, which evaluates a model",
 		"srun python -m lm_eval --model hf": "On line 1 it starts lm_eval, which evaluates a model",
 		"python -m examples.inference.gpt.gpt_dynamic_inference" + model: "gpt_dynamic_inference, which generates text",
 		"torchrun examples/inference/offline_inference.py" + model:       "offline_inference.py, which generates text",
