@@ -36,6 +36,8 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "accelerate launch --use_deepspeed src/rm_train.py --output_dir o --per_device_train_batch_size 1", "it starts rm_train.py, which trains on preferences or rewards"},
 		{"run.sh", "deepspeed examples/vis_chatbot.py --deepspeed ds.json", "it starts vis_chatbot.py, which serves a model"},
 		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --mm_tunable_parts mm_mlp_adapter", "the language model is not trained"},
+		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --tune_language_model False", "the language model is not trained"},
+		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --tune_type_llm frozen", "frozen"},
 		{"run.sh", "torchrun train.py --fsdp 'full_shard auto_wrap' --output_dir o --bf16 True", "it starts transformers' Trainer with FSDP"},
 		{"run.sh", "composer train/train.py mpt-7b.yaml", "it starts LLM Foundry"},
 		{"run.sh", "torchrun --nproc_per_node 8 train.py /data --optimizer adam --adam-eps 1e-9 --lr 1e-3 --min-lr 0 --weight-decay 0 --seed 1 --arch t --adam-betas 0.9 0.997 --clip-norm 0 --lr-scheduler inverse_sqrt --warmup-init-lr 0 --warmup-updates 9 --dropout 0.1 --criterion c --label-smoothing 0.1 --max-epoch 3 --fuse-layer-norm --save-dir o --amp --online-eval", "it starts train.py, whose options say no run that ndc reads"},
