@@ -67,8 +67,13 @@ func read(d *draft.Draft, file, version string, c shell.Command, part bool) erro
 		}
 		d.Note(draft.Labelled("backend", Kind), "options that the launch spells with underscores are read as Megatron-LM's, which have dashes")
 	}
-	for _, o := range options {
-		if w := former()[o.name]; w.Other != "" && !o.open && !o.maybe && !slices.Contains(w.Only, o.first()) {
+	for i, o := range options {
+		name := strings.ReplaceAll(o.name, "_", "-")
+		w := former()[name]
+		if w.Other != "" { // spelled either way
+			options[i].name, options[i].long = name, name
+		}
+		if w.Other != "" && !o.open && !o.maybe && !slices.Contains(w.Only, o.first()) {
 			return fmt.Errorf("line %d: %s: %s", o.line.Line, strings.TrimSpace(o.name+" "+o.first()), w.Other)
 		}
 	}
