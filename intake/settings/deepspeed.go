@@ -180,7 +180,7 @@ func Included(filter string) (nodes, gpus int64) {
 	for node := range strings.SplitSeq(filter, "@") {
 		_, slots, said := strings.Cut(node, ":")
 		n := int64(strings.Count(slots, ",") + 1)
-		if !said || nodes > 0 && n != gpus {
+		if !said || slots == "" || nodes > 0 && n != gpus {
 			return 0, 0
 		}
 		nodes, gpus = nodes+1, n

@@ -156,6 +156,7 @@ func TestIncluded(t *testing.T) {
 		"-i a:0,1@b:0":                    "0 0 [-i]",
 		"--include a@b":                   "0 0 [--include]",
 		"--include $HOSTS":                "0 0 [--include]",
+		"--include localhost:":            "0 0 [--include]",
 		"--exclude a:7":                   "0 0 [--exclude]",
 		"--hostfile h":                    "0 0 [--hostfile]",
 		"-H h --num_nodes 2 --num_gpus 4": "2 4 []",
