@@ -310,6 +310,7 @@ func TestRefusals(t *testing.T) {
 		{"mxfp8 on Hopper", "both", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "capability 10"},
 		{"sinks in fp32", "0.3.0", func(j *job.Job) { j.Model, j.Training.Precision = sinkModel(), "fp32" }, UnsupportedPrecision, "results in bf16"},
 		{"tensorwise scaling", "0.3.0", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "tensorwise" }, UnsupportedPrecision, `recipe = "rowwise"`},
+		{"delayed scaling, of two recipes", "0.2.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, `tensorwise and rowwise: set fp8 { recipe = "tensorwise" }`},
 		{"gathers of rows", "0.2.2", func(j *job.Job) {
 			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "rowwise", ParameterGather: true}
 		}, UnsupportedPrecision, "tensorwise scaling"},
