@@ -244,21 +244,21 @@ func what(features []capability.Feature) string {
 	return units.List(names, "and")
 }
 
-// advice says who has the missing parts, or how to do without a part that no
-// model depends on.
+// instead is what a job sets to do without a part that no model depends on.
+var instead = map[capability.Feature]string{"model.dropout": "dropout = 0", "model.moe.token_drop": "token_drop = false", "model.mtp_layers": "mtp_layers = 0"}
+
+// advice says who has the missing parts, and how to do without them where the
+// model can do without all.
 func advice(missing []capability.Feature) string {
-	sentences := []string{capability.Alternatives(missing...)}
+	alternatives := capability.Alternatives(missing...)
+	var set []string
 	for _, f := range missing {
-		switch f {
-		case "model.dropout":
-			sentences = append(sentences, "Or set dropout = 0.")
-		case "model.moe.token_drop":
-			sentences = append(sentences, "Or set token_drop = false.")
-		case "model.mtp_layers":
-			sentences = append(sentences, "Or set mtp_layers = 0.")
+		if instead[f] == "" {
+			return alternatives
 		}
+		set = append(set, instead[f])
 	}
-	return strings.Join(sentences, " ")
+	return alternatives + " Or set " + units.List(set, "and") + "."
 }
 
 func (v *version) find(m *job.Model) *family {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
@@ -248,6 +249,23 @@ func TestHotLoopDoesNotAllocate(t *testing.T) {
 			}
 		}); n > 0 {
 			t.Errorf("%s: %g allocations for one layout", version, n)
+		}
+	}
+}
+
+// TestAdvice: a model is told to do without the parts that it can do without only where it
+// lacks no others.
+func TestAdvice(t *testing.T) {
+	for _, c := range []struct {
+		missing []capability.Feature
+		want    string // after who has them
+	}{
+		{[]capability.Feature{"model.dropout"}, " Or set dropout = 0."},
+		{[]capability.Feature{"model.dropout", "model.mtp_layers"}, " Or set dropout = 0 and mtp_layers = 0."},
+		{[]capability.Feature{"model.position_embedding=learned", "model.dropout"}, ""},
+	} {
+		if got := strings.TrimPrefix(advice(c.missing), capability.Alternatives(c.missing...)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.missing, got, c.want)
 		}
 	}
 }
