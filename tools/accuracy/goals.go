@@ -71,6 +71,7 @@ var goals = []goal{
 	{what: "step time, GH200, in no fit", judge: true, in: source("swiss_gh200"), median: 10, p90: 30, ceiling: 7.8, tail: 39},
 	{what: "step time, InternLM, in no fit", judge: true, in: source("internlm"), median: 10, p90: 30, ceiling: 13, tail: 23.2},
 	{what: "step time, Megatron-Bridge's cards, in no fit", judge: true, in: source("mbridge_cards"), median: 10, p90: 30, ceiling: 5.5, tail: 13.2},
+	{what: "step time, Megatron-Bridge's studies, in no fit", judge: true, in: source("mbridge_studies"), median: 10, p90: 30, ceiling: 10, tail: 44.5},
 	{what: "step time, DeepSeek-V3 on GB200 by steps, in no fit", judge: true, in: source("dsv3_gb200_guide"), median: 10, p90: 30, ceiling: 22, tail: 42.3},
 	{what: "step time, one H200, in no fit", judge: true, in: source("gpu_h200_driver580_159_04_torch2_11_0"), median: 10, p90: 20, ceiling: 5.9, tail: 17.3},
 	{what: "step time, all mixtures of experts", in: not(dense), ceiling: 3.8, unseen: 5.2, unseenTail: 16.8, aim: 10, aimTail: 30},

@@ -52,7 +52,7 @@ func TestGains(t *testing.T) {
 		}
 	}
 	slices.Sort(off)
-	if len(off) < 21 || quantile(off, 0.5) > 0.055 {
+	if len(off) < 21 || quantile(off, 0.5) > 0.063 {
 		t.Errorf("gains of %d pairs are off by %.1f %% at the median", len(off), 100*quantile(off, 0.5))
 	}
 }
