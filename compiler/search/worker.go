@@ -256,7 +256,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	for k, mbs := range sizes {
 		w.micro(mbs)
 		w.dominated, w.late = false, w.lates[k]
-		if w.beforeGradients() {
+		if w.allInFlight() {
 			clear(w.outgrown)
 		}
 		if w.beatenWhole(index*len(sizes) + k) {
@@ -290,8 +290,15 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	}
 }
 
+// allInFlight reports whether all micro-batches of the current layout may be in flight at once, so
+// that it may need less memory than one of more and smaller micro-batches: gradients of an embedding
+// come into being when no activations are left.
+func (w *worker) allInFlight() bool {
+	return w.layout.PipelineParallel > 1 && w.layout.MicroBatches <= w.layout.PipelineParallel || w.beforeGradients()
+}
+
 // beforeGradients reports whether all micro-batches of the current layout may be in flight before
-// there are gradients, so that it may need less memory than one of more and smaller micro-batches.
+// there are gradients.
 func (w *worker) beforeGradients() bool {
 	return w.target.Runtime.Sharding.MakesGradients && w.layout.MicroBatches <= w.layout.PipelineParallel
 }
