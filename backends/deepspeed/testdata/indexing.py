@@ -1,4 +1,4 @@
-"""Many jobs that index one corpus at once, corpora that change behind their indices, and blank lines.
+"""Many jobs that index one corpus at once, corpora that change behind their indices, and lines that are no documents.
 
     python3 indexing.py TEMPLATES SCRATCH
 
@@ -87,16 +87,29 @@ def blank_lines(line_starts, scratch):
     assert len(read(line_starts(path, cache))) == 1
 
 
+def broken(text):
+    """A line that is no document is told with its place."""
+    assert text(b'{"text": "a", "id": 1}\n', "x") == "a"
+    for line, why in ((b'{"text": "a"', "no JSON"), (b'{"content": "a"}', 'no object with a "text"'), (b'{"text": null}', 'no object with a "text"'), (b"[1]", 'no object with a "text"')):
+        try:
+            text(line, "/data/a.jsonl, byte 12")
+        except ValueError as problem:
+            assert str(problem).startswith(f"/data/a.jsonl, byte 12: {why}"), problem
+        else:
+            raise AssertionError(line)
+
+
 def main():
     sys.dont_write_bytecode = True
     templates, scratch = sys.argv[1:]
     sys.path.insert(0, templates)
     for name in ("numpy", "torch", "torch.distributed"):
         sys.modules[name] = types.ModuleType(name)
-    from trainer.lines import line_starts
+    from trainer.lines import line_starts, text
     many_jobs(line_starts, scratch)
     changes(line_starts, scratch)
     blank_lines(line_starts, scratch)
+    broken(text)
 
 
 if __name__ == "__main__":

@@ -232,6 +232,22 @@ class Lines:
                 file.seek(max(position - first, 0))
                 yield from file
 
+    def place(self, position):
+        """What a number of bytes leads to, in words."""
+        number = bisect.bisect_right(self.first, position) - 1
+        return f"{self.names[number]}, byte {position - self.first[number]}"
+
+
+def text(line, lines, position):
+    """The text of a document, which says where it is if it has none."""
+    try:
+        document = json.loads(line)
+    except ValueError as problem:
+        raise ValueError(f"{lines.place(position)}: no JSON: {problem}: {line[:80]!r}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("text"), str):
+        raise ValueError(f'{lines.place(position)}: no object with a "text": {line[:80]!r}')
+    return document["text"]
+
 
 class JSONLines:
     """Documents of JSON-lines files, tokenised on the fly and packed; rank r of d reads lines r, r + d, ..."""
@@ -266,7 +282,7 @@ class JSONLines:
             raise ValueError(f"source {name} ({path}) has no documents for {self.ranks} ranks")
         end = self.data["end_of_document"]
         # What the tokenizer itself puts around a text, and one end.
-        tokens = self.tokenizer.encode(json.loads(line)["text"], add_eos=end is None)
+        tokens = self.tokenizer.encode(text(line, self.lines[s], state[0] - len(line)), add_eos=end is None)
         state[3].append(len(state[2]))
         state[2].extend(tokens if end is None or tokens[-1:] == [end] else [*tokens, end])
 

@@ -78,6 +78,21 @@ def text(ndc, scratch):
                 assert got == wanted, f"rank {rank} stopped at {stop}: {got}, want {wanted}"
 
 
+def broken(ndc, scratch):
+    """A line that is no document is told with its place."""
+    folder = os.path.join(scratch, "broken")
+    write(os.path.join(folder, "0.jsonl"), lines(range(3)))
+    for line, why in ((b'{"text": "3"', "no JSON"), (b'{"content": "3"}', 'no object with a "text"'), (b'{"text": 3}', 'no object with a "text"'), (b"3", 'no object with a "text"')):
+        write(os.path.join(folder, "1.jsonl"), lines([3]) + line + b"\n")
+        try:
+            with mock.patch.object(ndc, "Blend"):
+                documents(ndc, folder, 1, None)
+        except ValueError as problem:
+            assert str(problem).startswith(f"{folder}/1.jsonl, byte 14: {why}"), problem
+        else:
+            raise AssertionError(line)
+
+
 def tokens(ndc, scratch):
     import numpy as np
     folder, one = os.path.join(scratch, "tokens"), os.path.join(scratch, "one.bin")
@@ -156,6 +171,7 @@ def main():
     text(ndc, sys.argv[2])
     others(ndc, sys.argv[2])
     empty(ndc, sys.argv[2])
+    broken(ndc, sys.argv[2])
     if numbers:
         tokens(ndc, sys.argv[2])
         blend(ndc, sys.argv[2])

@@ -34,7 +34,18 @@ class Lines:
         starts, line = self.starts[name], number - int(self.first[name])
         with open(self.files[name], "rb") as f:
             f.seek(int(starts[line]))
-            return json.loads(f.read(int(starts[line + 1] - starts[line])))["text"]
+            return text(f.read(int(starts[line + 1] - starts[line])), f"{self.files[name]}, byte {starts[line]}")
+
+
+def text(line, place):
+    """The text of a document, which says where it is if it has none."""
+    try:
+        document = json.loads(line)
+    except ValueError as problem:
+        raise ValueError(f"{place}: no JSON: {problem}: {line[:80]!r}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("text"), str):
+        raise ValueError(f'{place}: no object with a "text": {line[:80]!r}')
+    return document["text"]
 
 
 def line_starts(path, cache):
