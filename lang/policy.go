@@ -56,10 +56,21 @@ func (w *Workspace) Judge(i int, o Outcome) []Verdict {
 	var list []Verdict
 	for _, p := range policies {
 		var v Verdict
-		v.Reports = w.loader.reported(func() { v.Policy = w.loader.judge(p, given, &w.Jobs[i]) })
+		v.Reports = on(&w.Jobs[i], FailedPolicy, w.loader.reported(func() { v.Policy = w.loader.judge(p, given, &w.Jobs[i]) }))
 		list = append(list, v)
 	}
 	return list
+}
+
+// on has reports say of which plan they are, but for those of a condition that does not hold,
+// which say so themselves.
+func on(j *job.Job, broken diag.ID, reports diag.List) diag.List {
+	for i := range reports {
+		if d := &reports[i]; d.ID != broken {
+			d.Detail += fmt.Sprintf(" It is so on %s with %s.", j.Folder, j.Backend.Kind)
+		}
+	}
+	return reports
 }
 
 // reported runs something after loading and returns what it reported.

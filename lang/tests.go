@@ -225,7 +225,7 @@ func (w *Workspace) Assert(i int, o Outcome) diag.List {
 	}
 	s := m.scope()
 	s.given = o.given(w.loader.planned[i])
-	return m.reported(func() {
+	return on(&w.Jobs[i], FailedAssert, m.reported(func() {
 		for _, b := range m.asserts {
 			t := m.evaluate(b, schema.TestFile.Block("run").Block("assert"), s)
 			if ok, message := m.holds(t); !ok && message != "" {
@@ -233,5 +233,5 @@ func (w *Workspace) Assert(i int, o Outcome) diag.List {
 					sentence(message), w.Jobs[i].Name, w.Jobs[i].Backend.Kind, m.readings(b.Body.Attributes["condition"].Expr, s)))
 			}
 		}
-	})
+	}))
 }
