@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // evaluate turns a written block into a tree by the tables of the schema. It
@@ -366,11 +367,17 @@ func (l *loader) expressionDiags(diags hcl.Diagnostics) {
 }
 
 // absent names the key that a collection of names does not have, such as a cluster of
-// the catalogue that a variable names or a file that a plan does not emit.
+// the catalogue that a variable names or a file that a plan does not emit, and how many
+// elements a list has.
 func (l *loader) absent(d *hcl.Diagnostic) string {
 	collection, key, at := indexed(d)
-	if !collection.IsKnown() || collection.IsNull() || collection.IsMarked() || !collection.Type().IsObjectType() && !collection.Type().IsMapType() ||
-		!key.IsKnown() || key.IsNull() || key.IsMarked() || key.Type() != cty.String {
+	if !collection.IsKnown() || collection.IsNull() || collection.IsMarked() || !key.IsKnown() || key.IsNull() || key.IsMarked() {
+		return ""
+	}
+	switch t := collection.Type(); {
+	case (t.IsListType() || t.IsTupleType()) && key.Type() == cty.Number:
+		return fmt.Sprintf(" %s has %s, counted from 0.", l.source(at), units.Count(collection.LengthInt(), "element"))
+	case !t.IsObjectType() && !t.IsMapType() || key.Type() != cty.String:
 		return ""
 	}
 	var names []string // in their order

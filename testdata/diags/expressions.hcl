@@ -11,6 +11,8 @@ locals {
   each     = [for n in [1, 0] : 4 % n] # ERROR: invalid-expression at 4 % n: Error during operation: division by zero.
   power    = pow(0, -1) # ERROR: invalid-expression at pow(: Call to function "pow" failed: the power is larger than any number of a job.
   far      = pow(1e300, 2) # ERROR: invalid-expression at pow(: Call to function "pow" failed: the power is larger than any number of a job.
+  pair     = [1, 2]
+  third    = local.pair[2] # ERROR: invalid-expression at [2]: The given key does not identify an element in this collection value: the given index is greater than or equal to the length of the collection. local.pair has 2 elements, counted from 0.
   element  = [1, 2][5] # ERROR: invalid-expression at [5]: The given key does not identify an element in this collection value.
   matched  = regex("(", "a") # ERROR: invalid-expression at (: Invalid value for "pattern" parameter: invalid regexp pattern: missing closing ) in (.
   upper    = upper() # ERROR: invalid-expression at ): Function "upper" expects 1 argument(s). Missing value for "str".
