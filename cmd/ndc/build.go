@@ -206,8 +206,10 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 	diags.Append(wrong)
 	if !diags.HasErrors() {
 		var before sweep
+		reported := make([]diag.Owned, len(w.Jobs)) // of those that no backend refuses
 		for i := range w.Jobs {
 			j := &w.Jobs[i]
+			reported[i] = owned(j, nil)
 			if refused[i].HasErrors() {
 				diags.Append(refused[i])
 				continue
@@ -217,11 +219,15 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 				r.locked = plans.lock.Find(j.Name, j.Backend.Kind, j.Site)
 			}
 			c, more := compile(&r)
-			diags.Append(more)
+			reported[i].List = more
 			if c != nil {
 				c.asked = j
 				plans.list = append(plans.list, c)
 			}
+		}
+		diag.Attribute("job", reported, diag.Error)
+		for i := range reported {
+			diags.Append(reported[i].List)
 		}
 	}
 	return plans, w, diags

@@ -22,7 +22,7 @@ func check(jobs []job.Job) diag.List { return slices.Concat(refusals(jobs)...) }
 
 // refusals is check for each of the jobs.
 func refusals(jobs []job.Job) []diag.List {
-	all, owned := make([]diag.List, len(jobs)), make([]diag.Owned, len(jobs))
+	all, reported := make([]diag.List, len(jobs)), make([]diag.Owned, len(jobs))
 	for i := range jobs {
 		var least diag.List
 		for k, j := range compiler.Settled(&jobs[i]) {
@@ -37,10 +37,15 @@ func refusals(jobs []job.Job) []diag.List {
 		if !leftOut(&jobs[i], least) {
 			all[i] = least
 		}
-		owned[i] = diag.Owned{Owner: cmp.Or(jobs[i].Block, jobs[i].Name), At: jobs[i].At, List: all[i]}
+		reported[i] = owned(&jobs[i], all[i])
 	}
-	diag.Attribute("job", owned, diag.Error, diag.Warning)
+	diag.Attribute("job", reported, diag.Error, diag.Warning)
 	return all
+}
+
+// owned are the diagnostics of a job.
+func owned(j *job.Job, list diag.List) diag.Owned {
+	return diag.Owned{Owner: cmp.Or(j.Block, j.Name), At: j.At, List: list}
 }
 
 func checkSettled(j *job.Job) diag.List {
