@@ -236,8 +236,8 @@ func TestAction(t *testing.T) {
 
 	// A folder that the base has under another name, and one that it does not have; names that look like options.
 	c.sh(t, nil, `mkdir ./--new && sed s/tiny/other/ jobs/job.hcl >./--new/job.hcl && ndc build ./--new >/dev/null && git mv jobs -- --moved && git add -A && git commit -qm moved`)
-	for name, want := range map[string]string{"--moved": "`tiny`: 1 of convergence", "--new": "`other`: a new job"} {
-		c.context["inputs.jobs"] = "./" + name
+	for name, want := range map[string]string{"--moved": "`tiny`: 1 of convergence", "./--new": "`other`: a new job"} {
+		c.context["inputs.jobs"] = name
 		if failed := c.steps(t); failed != nil {
 			t.Errorf("%s: %q fail", name, failed)
 		}
