@@ -161,14 +161,19 @@ func runTest(r *lang.TestRun, sites []string) testResult {
 	}
 	var plans planned
 	if !diags.HasErrors() {
+		reported := make([]diag.Owned, len(w.Jobs))
 		for i := range w.Jobs {
 			j := &w.Jobs[i]
 			c, more := compile(&request{job: j, policies: judges(w, i), locked: modules.Lock.Find(j.Name, j.Backend.Kind, j.Site)})
-			diags.Append(more)
+			reported[i] = owned(j, more)
 			if c != nil {
 				plans.list = append(plans.list, c)
 				t.policies(c)
 			}
+		}
+		diag.Attribute("job", reported, diag.Error)
+		for i := range reported {
+			diags.Append(reported[i].List)
 		}
 	}
 	for _, d := range diags {
