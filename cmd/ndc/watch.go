@@ -88,7 +88,7 @@ func (w *watcher) open(args []string, planPath string) error {
 			if len(packed) > 0 {
 				return packed[0]
 			}
-			return usageError(fmt.Sprintf("%s holds no logs (logs/*.log).", w.folder))
+			return noLogsIn(w.folder)
 		}
 	}
 	if planPath == "" {
@@ -106,6 +106,20 @@ func (w *watcher) open(args []string, planPath string) error {
 	}
 	w.plan, w.job = f.Decision(), f.Job
 	return nil
+}
+
+// noLogsIn tells that a folder is none of a run, and of one that is, where it is that of a
+// job or of all jobs.
+func noLogsIn(folder string) error {
+	for _, below := range []string{"*", "*/*"} {
+		plans, _ := filepath.Glob(filepath.Join(escapeGlob(folder), filepath.FromSlash(below), planName))
+		for _, plan := range plans {
+			if run := filepath.Dir(plan); len(logsOf(run)) > 0 {
+				return usageError(fmt.Sprintf("%s holds no logs (logs/*.log). Name the folder of a run, such as %s.", folder, run))
+			}
+		}
+	}
+	return usageError(fmt.Sprintf("%s holds no logs (logs/*.log).", folder))
 }
 
 // logsOf are the logs in the folder of a backend's files, in the order of their
