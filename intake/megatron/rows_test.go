@@ -802,7 +802,7 @@ func TestOther(t *testing.T) {
 	const line = "megatron sft --model a/b --tensor_model_parallel_size 2 --micro_batch_size 1 --global_batch_size 16 --lr 1e-5 "
 	for options, want := range map[string]string{
 		"--tuner_type lora": "adapters", "--train_type lora": "adapters", "--rlhf_type dpo": "preferences", "--task_type seq_cls": "no language model",
-		"--tuner_type full --task_type causal_lm": "", "--lora_target_modules linear_qkv": "adapters", "--use_lora --lora_rank 10": "adapters", "--use_qlora": "adapters", "--use-lora --lora-r 8": "adapters", "--use_lora False": "", "--tuner_type full --lora_rank 8": "",
+		"--tuner_type full --task_type causal_lm": "", "--lora_target_modules linear_qkv": "adapters", "--use_lora --lora_rank 10": "adapters", "--use_qlora": "adapters", "--use-lora --lora-r 8": "adapters", "--use_lora False": "", "--low-cpu-fsdp": "FSDP", "--sharding-strategy FULL_SHARD": "FSDP", "--use-zero": "DeepSpeed", "--tuner_type full --lora_rank 8": "",
 	} {
 		err := Read(draft.New(), "run.sh", "", command(line+options))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
