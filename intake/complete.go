@@ -13,6 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/lang/catalog"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -86,10 +87,13 @@ func (in *intake) cluster(open *placeholders) {
 	if in.o.GPUs > 0 {
 		d.Set("cluster.gpus_per_node", int64(in.o.GPUs), draft.Place{})
 	}
+	if tp := d.Int("constraints.layout.tensor_parallel"); tp > in.near() && in.near() > 0 {
+		d.SetNote("constraints.nvlink_only", []string{}, "the launch has more tensor-parallel ranks than GPUs that share fast links")
+	}
 	base := draft.Expression("catalog.cluster." + in.o.Cluster)
 	if in.o.Cluster == "" {
 		base = draft.Expression("catalog.cluster[" + string(open.add("cluster", "string", "The cluster: a name that `ndc catalog cluster` lists")) + "]")
-	} else if d.Int("cluster.gpus_per_node") == gpusOf(in.o.Cluster) {
+	} else if d.Int("cluster.gpus_per_node") == int64(clusterOf(in.o.Cluster).GPUsPerNode) {
 		d.Remove("cluster.gpus_per_node")
 	}
 	d.Set("cluster.base", base, draft.Place{})
@@ -190,9 +194,23 @@ func (in *intake) blocks(name string) string {
 	return text + d.Block(top("job"), "", fmt.Sprintf("job %q", name))
 }
 
-// gpusOf is how many GPUs a node of a cluster of the catalogue has.
-func gpusOf(name string) int64 {
+// near is how many GPUs share fast links: those of a node, or more where the cluster is one
+// that has more; 0 where nobody knows.
+func (in *intake) near() int64 {
+	gpus := in.d.Int("cluster.gpus_per_node")
+	if in.o.Cluster == "" {
+		return gpus
+	}
+	c := clusterOf(in.o.Cluster)
+	if c.NVLink.Domain > c.GPUsPerNode {
+		return int64(c.NVLink.Domain)
+	}
+	return cmp.Or(gpus, int64(c.GPUsPerNode))
+}
+
+// clusterOf is a cluster of the catalogue.
+func clusterOf(name string) *job.Cluster {
 	text := strings.Replace(fmt.Sprintf(trial, name, "catalog.model.debug"), "catalog.cluster.single_gpu", "cluster.one", 1) +
 		fmt.Sprintf("cluster \"one\" {\nbase = catalog.cluster.%s\nnodes = 1\n}\n", name)
-	return int64(loadJobs(text)[0].Cluster.GPUsPerNode)
+	return &loadJobs(text)[0].Cluster
 }

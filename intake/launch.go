@@ -217,7 +217,7 @@ func (in *intake) batch() {
 	}
 	gpus := d.Int("cluster.gpus_per_node")
 	if gpus == 0 && in.o.Cluster != "" {
-		gpus = gpusOf(in.o.Cluster)
+		gpus = int64(clusterOf(in.o.Cluster).GPUsPerNode)
 	}
 	of := func(name string, unsaid int64) int64 {
 		if n := d.Int(layout + name); n > 0 || d.Has(layout+name) {

@@ -295,6 +295,26 @@ func TestSwift(t *testing.T) {
 	}
 }
 
+// TestFar: tensor-parallel ranks of several nodes are planned as they are launched, which a
+// job allows that says so.
+func TestFar(t *testing.T) {
+	const launch = " pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --seq-length 128 --micro-batch-size 1 --lr 1e-4 --train-iters 9 --tensor-model-parallel-size 8\n"
+	for _, c := range []struct {
+		gpus, cluster string
+		far           bool
+	}{
+		{"4", "dgx_a100", true}, {"4", "", true}, {"4", "gb200_nvl72", false}, {"8", "dgx_a100", false}, {"8", "", false}, {"$N", "", false}, {"$N", "dgx_a100", false},
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte("torchrun --nnodes 4 --nproc-per-node " + c.gpus + launch)}}, Options{Cluster: c.cluster})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := strings.Contains(string(r.Job), "nvlink_only = []"); got != c.far {
+			t.Errorf("%s GPUs on %q: %v in\n%s", c.gpus, c.cluster, got, r.Job)
+		}
+	}
+}
+
 // TestSlime: nodes and GPUs of a launch of slime are those of the model that it trains, and
 // what it evaluates is no loss on text.
 func TestSlime(t *testing.T) {

@@ -117,7 +117,7 @@ func (in *intake) processes(file string, s *shell.Script, c shell.Command) {
 	if each == 0 && !layered {
 		each = cmp.Or(int64(in.o.GPUs), in.d.Int("cluster.gpus_per_node"))
 		if in.o.Cluster != "" && each == 0 {
-			each = gpusOf(in.o.Cluster)
+			each = int64(clusterOf(in.o.Cluster).GPUsPerNode)
 		}
 	}
 	if nodes == 0 && each > 0 && ranks%each == 0 {
