@@ -106,7 +106,8 @@ func (s *script) plain() {
 	}
 	if i := bytes.Index(s.src, []byte("\r\n")); i >= 0 {
 		s.report(DOSLines, s.span(i, i+1), "The lines end in CR LF. sbatch refuses such a script, and bash takes the CR for a part of the last word of each line. Convert it, as with sed -i 's/\\r$//'.")
-		s.src = bytes.ReplaceAll(s.src, []byte("\r\n"), []byte(" \n")) // places stay
+		s.src = bytes.ReplaceAll(s.src, []byte("\\\r\n"), []byte(" \\\n")) // as lines that are joined when it is converted
+		s.src = bytes.ReplaceAll(s.src, []byte("\r\n"), []byte(" \n"))     // places stay
 	}
 }
 

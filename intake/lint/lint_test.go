@@ -200,6 +200,15 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
+// TestDOSLines: what is wrong with a script for its line ends alone is told once, and what else
+// is wrong stands at its place.
+func TestDOSLines(t *testing.T) {
+	found := Check("run.sh", []byte("#!/bin/bash\r\ntorchrun \\\r\n  --nproc-per-node 8 \\\r\n  train.py\r\nsrun hostname\r\n#SBATCH --time=1\r\n"), Options{})
+	if len(found) != 2 || found[0].ID != DOSLines || found[1].ID != LateDirective || found[1].Range.Start.Line != 6 || found[1].Range.Start.Column != 1 {
+		t.Errorf("found:\n%s", spell(found))
+	}
+}
+
 // TestNoScript: of files that bash does not read the configurations of DeepSpeed are checked.
 func TestNoScript(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
