@@ -58,6 +58,7 @@ func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alon
 	d.Default("constraints.layout.zero_stage", int64(2), draft.Place{})
 	d.Default("execution.offload.optimizer", false, draft.Place{})
 	d.Default("execution.offload.parameters", false, draft.Place{})
+	kept(d)
 }
 
 // block holds, in accelerate's file, what is of DeepSpeed.

@@ -113,6 +113,18 @@ func (r *reading) unsaidOfZeRO() {
 			r.d.Default(o.path, o.value, draft.Place{})
 		}
 	}
+	kept(r.d)
+}
+
+// kept leaves out that parameters are offloaded below stage 3, whose optimizers pass over it
+// (runtime/engine.py: _configure_zero_optimizer).
+func kept(d *draft.Draft) {
+	const to = "execution.offload.parameters"
+	v, _ := d.Get("constraints.layout.zero_stage")
+	if stage, ok := v.Value.(int64); ok && stage < 3 && d.Bool(to) {
+		d.Leave(to, "stages below 3 keep the parameters on the GPUs")
+		d.Set(to, false, draft.Place{})
+	}
 }
 
 // unread reports a key that says something that is not understood.

@@ -547,6 +547,7 @@ func TestUnsaidOfDeepSpeed(t *testing.T) {
 		`{"bf16": {"enabled": true}}`:                                                  "zero=0 optimizer=false parameters=false",
 		`{"zero_optimization": {"stage": 2}}`:                                          "zero=2 optimizer=false parameters=false",
 		`{"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}}`:      "zero=3 optimizer=false parameters=true",
+		`{"zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}}}`:      "zero=2 optimizer=false parameters=false",
 		`{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "auto"}}}`: "zero=2 optimizer=<nil> parameters=false",
 		`{"zero_optimization": {"stage": "auto"}}`:                                     "zero=<nil> optimizer=false parameters=false",
 	} {
