@@ -214,6 +214,9 @@ func cosineFloor(r *reading, k key, _ *rule) outcome {
 	if !ok || ratio < 0 || ratio >= 1 {
 		return unknown("a part of the highest rate is expected")
 	}
+	if ratio == 0 {
+		return left("the rate falls to zero, as a job's does")
+	}
 	if !r.floor(ratio, r.at(k)) {
 		return unknown("it is a part of a rate that is not known: training.schedule.minimum_learning_rate is a rate")
 	}

@@ -278,6 +278,7 @@ func TestDeepSpeedDefaults(t *testing.T) {
 		{"0.19.2", `"optimizer": {"type": "AdamW", "params": {"lr": 2e-4, "weight_decay": 0.1, "betas": [0.8, 0.9]}}`, "0.1 0.8 0.9 1e-08 0 <nil> <nil> []"},
 		{"", `"scheduler": {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 5, "warmup_type": "linear", "cos_min_ratio": 0.1, "warmup_min_ratio": 0}}, "optimizer": {"type": "AdamW", "params": {"lr": 2e-4, "weight_decay": "auto", "betas": "auto", "eps": "auto"}}, "gradient_clipping": "auto"`, "<nil> <nil> <nil> <nil> <nil> 5 2e-05 []"},
 		{"", `"scheduler": {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 0, "cos_min_ratio": 0.1}}`, "<nil> <nil> <nil> <nil> 1 0 <nil> [scheduler.params.cos_min_ratio]"},
+		{"", `"scheduler": {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 0, "cos_min_ratio": 0.0}}`, "<nil> <nil> <nil> <nil> 1 0 <nil> []"},
 	} {
 		n, err := tree.JSON([]byte(`{"train_batch_size": 8, ` + c.config + `}`))
 		if err != nil {
