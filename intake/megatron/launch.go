@@ -86,7 +86,24 @@ func behind(c shell.Command) (start int) {
 			return start
 		}
 	}
-	return start
+	return cmp.Or(start, unnamed(table, c.Words))
+}
+
+// unnamed is where the words behind a program begin whose name only a run knows: one that
+// stands behind options of a launcher, and is no value of one; 0 where there is none.
+func unnamed(table *schema.Table, words []shell.Word) int {
+	k := slices.IndexFunc(words, func(w shell.Word) bool { return launcher.Of(w.Text) != "" })
+	for i := k + 2; k >= 0 && i < len(words); i++ {
+		name, _, _ := strings.Cut(words[i].Text, "=")
+		before := words[i-1].Text
+		switch isOption := strings.HasPrefix(name, "-"); {
+		case isOption && table.Has(dashed(name)):
+			return 0
+		case !isOption && words[i].Open && (!strings.HasPrefix(before, "-") || strings.Contains(before, "=")):
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Other is a launch of a script beside the one that is read: where they differ first.

@@ -97,7 +97,9 @@ func read(d *draft.Draft, file, version string, c shell.Command, part bool) erro
 		if i == 0 && w.Open && behind(c) == 0 { // it may be the program with options of its own
 			r.unknownWords([]shell.Word{w})
 		}
-		if i > 0 && w.Open && manyWords.MatchString(w.Text) && !strings.HasSuffix(w.Text, ".py") && !strings.HasPrefix(program[i-1].Text, "-") {
+		if i > 0 && i == behind(c)-1 && w.Open && !strings.HasSuffix(w.Text, ".py") {
+			d.Find(draft.Finding{Place: Place(file, w), Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: "only a run knows which program it is"})
+		} else if i > 0 && w.Open && manyWords.MatchString(w.Text) && !strings.HasSuffix(w.Text, ".py") && !strings.HasPrefix(program[i-1].Text, "-") {
 			d.Find(draft.Finding{Place: Place(file, w), Name: draft.Guarded("", w.Text), Verdict: draft.Unknown, Why: "only a run knows which options of what starts the program it stands for"})
 		}
 	}

@@ -942,6 +942,36 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestUnnamed: a program whose name only a run knows ends the options of its launcher.
+func TestUnnamed(t *testing.T) {
+	for line, want := range map[string]string{
+		"torchrun --nnodes 2 --nproc_per_node 4 $P --num-layers 8":          "2 x 4 [$P]",
+		"torchrun --nnodes=2 --nproc_per_node=4 $P --num-layers 8":          "2 x 4 [$P]",
+		"torchrun --nnodes 2 --nproc_per_node $N $P --num-layers 8":         "2 x 0 [$P]",
+		"torchrun --nproc_per_node 4 --nnodes 2 $D/run.py --num-layers 8":   "2 x 4 []",
+		"torchrun --nnodes 2 --nproc_per_node 4 run.py $P --num-layers 8":   "2 x 4 [$P]",
+		"torchrun --nnodes 2 --nproc_per_node 4 -m a.run $P --num-layers 8": "2 x 4 [$P]",
+	} {
+		c := command(line)
+		for i := range c.Words {
+			c.Words[i].Open = strings.Contains(c.Words[i].Text, "$")
+		}
+		d := draft.New()
+		if err := Read(d, "run.sh", "", c); err != nil {
+			t.Fatal(err)
+		}
+		named := []string{}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				named = append(named, f.Name)
+			}
+		}
+		if got := fmt.Sprintf("%d x %d %v", d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node"), named); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
 // TestLauncher: torchrun and DeepSpeed's launcher say how many nodes and GPUs there are.
 func TestLauncher(t *testing.T) {
 	for start, want := range map[string]string{
