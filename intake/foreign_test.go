@@ -36,6 +36,7 @@ func TestForeign(t *testing.T) {
 		{"run.sh", "accelerate launch --use_deepspeed src/rm_train.py --output_dir o --per_device_train_batch_size 1", "it starts rm_train.py, which trains on preferences or rewards"},
 		{"run.sh", "deepspeed examples/vis_chatbot.py --deepspeed ds.json", "it starts vis_chatbot.py, which serves a model"},
 		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --mm_tunable_parts mm_mlp_adapter", "the language model is not trained"},
+		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --unfreeze_llm False", "the language model is not trained"},
 		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --tune_language_model False", "the language model is not trained"},
 		{"run.sh", "deepspeed train.py --deepspeed ds.json --output_dir o --tune_type_llm frozen", "frozen"},
 		{"run.sh", "torchrun train.py --fsdp 'full_shard auto_wrap' --output_dir o --bf16 True", "it starts transformers' Trainer with FSDP"},
