@@ -140,6 +140,21 @@ func TestPublishedValues(t *testing.T) {
 	}
 }
 
+// TestSharedExpertsFollow: entries whose published configuration has a number of shared
+// experts and no width of their own leave the width to that number.
+func TestSharedExpertsFollow(t *testing.T) {
+	for _, name := range []string{"deepseek_v3", "glm_4_5", "glm_4_5_air", "kimi_k2"} {
+		src := strings.Replace(minimal("", "", "steps = 1"), "catalog.model.debug\n", "catalog.model."+name+"\n", 1)
+		w, diags := Load(files("job.hcl", src), "job.hcl", Options{Overrides: ParseOverrides("--compare", "model.moe.shared_experts=3; model.moe.expert_ffn_hidden_size=512")})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := w.Jobs[0].Model.MoE.SharedExpertFFNHiddenSize; got != 3*512 {
+			t.Errorf("three shared experts of %s are %d wide, want 1536", name, got)
+		}
+	}
+}
+
 // entryTree is the tree of an entry, with its bases.
 func entryTree(b *hclsyntax.Block) *block {
 	l := newLoader(nil, Options{})

@@ -42,13 +42,12 @@ model "deepseek_v3" {
     v_head_dim       = 128
   }
   moe {
-    experts                       = 256
-    top_k                         = 8
-    expert_ffn_hidden_size        = 2048
-    shared_experts                = 1
-    shared_expert_ffn_hidden_size = 2048
-    first_dense_layers            = 3
-    layer_frequency               = 1
+    experts                = 256
+    top_k                  = 8
+    expert_ffn_hidden_size = 2048
+    shared_experts         = 1
+    first_dense_layers     = 3
+    layer_frequency        = 1
 
     router {
       score            = "sigmoid"

@@ -27,13 +27,12 @@ model "glm_4_5" {
     partial = 0.5
   }
   moe {
-    experts                       = 160
-    top_k                         = 8
-    expert_ffn_hidden_size        = 1536
-    shared_experts                = 1
-    shared_expert_ffn_hidden_size = 1536
-    first_dense_layers            = 3
-    layer_frequency               = 1
+    experts                = 160
+    top_k                  = 8
+    expert_ffn_hidden_size = 1536
+    shared_experts         = 1
+    first_dense_layers     = 3
+    layer_frequency        = 1
 
     router {
       score            = "sigmoid"

@@ -6,10 +6,9 @@ model "glm_4_5_air" {
   qk_norm         = false
 
   moe {
-    experts                       = 128
-    expert_ffn_hidden_size        = 1408
-    shared_expert_ffn_hidden_size = 1408
-    first_dense_layers            = 1
+    experts                = 128
+    expert_ffn_hidden_size = 1408
+    first_dense_layers     = 1
 
     router {
       scaling_factor = 1

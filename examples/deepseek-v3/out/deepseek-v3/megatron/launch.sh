@@ -128,7 +128,7 @@ arguments=(
   --num-experts 256 # catalogue: model.moe.experts
   --moe-layer-freq '([0]*3+[1]*58)' # catalogue: model.moe.first_dense_layers
   --moe-ffn-hidden-size 2048 # catalogue: model.moe.expert_ffn_hidden_size
-  --moe-shared-expert-intermediate-size 2048 # catalogue: model.moe.shared_expert_ffn_hidden_size
+  --moe-shared-expert-intermediate-size 2048 # default: model.moe.shared_expert_ffn_hidden_size
   --moe-grouped-gemm # ndc: one module multiplies all experts of a rank
   --moe-router-topk 8 # catalogue: model.moe.top_k
   --moe-router-score-function sigmoid # catalogue: model.moe.router.score
