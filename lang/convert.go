@@ -341,19 +341,18 @@ func (c *converter) expanded(s string, at diag.Range, becomes, full string) bool
 			}
 			return s[m[2*i]:m[2*i+1]]
 		}
-		hcl := strings.NewReplacer("${", "$${").Replace
-		from, word, better := m[0], s[m[0]:m[1]], "$${"+group(3)+"}"
+		from, word, better := m[0], s[m[0]:m[1]], "${"+group(3)+"}"
 		if home := group(1); home != "" {
-			if word, better = home, "$${HOME}"; home != "~" {
+			if word, better = home, "${HOME}"; home != "~" {
 				return fail(home, full)
 			}
 			from = m[2]
 		} else if group(2) != "" && group(4) != "" {
 			continue
 		} else if operator, _, ends := strings.Cut(s[m[1]:], "}"); group(2) != "" && ends && operator != "" && strings.Contains(":-=+?#%/^,@[", operator[:1]) {
-			return fail(word+operator+"}", fmt.Sprintf("A name in braces is expanded, %s, without an operator: give the variable its value in a file that env_file names.", better))
+			return fail(word+operator+"}", fmt.Sprintf("A name in braces is expanded, $%s, without an operator: give the variable its value in a file that env_file names.", better))
 		}
-		return fail(word, fmt.Sprintf("Write \"%s%s%s\".", hcl(s[:from]), better, hcl(s[m[1]:])))
+		return fail(word, fmt.Sprintf("Write %s.", Quote(s[:from]+better+s[m[1]:])))
 	}
 	return true
 }

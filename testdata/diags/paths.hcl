@@ -48,9 +48,10 @@ job "j" {
   slurm {
     log_path = "/logs/$${USER}"
     environment = {
-      PATH         = "/x:$PATH"      # ERROR: invalid-value at "/x:$PATH": "/x:$PATH" is quoted where it is exported, and programs would read $PATH as it stands here. Write "/x:$${PATH}".
-      NCCL_X       = "$${NCCL_X:-3}" # ERROR: invalid-value at "$${NCCL_X:-3}": "${NCCL_X:-3}" is quoted where it is exported, and programs would read ${NCCL_X:-3} as it stands here. A name in braces is expanded, $${NCCL_X}, without an operator: give the variable its value in a file that env_file names.
-      LIBRARY_PATH = "/a:~/lib"      # ERROR: invalid-value at "/a:~/lib": "/a:~/lib" is quoted where it is exported, and programs would read ~ as it stands here. Write "/a:$${HOME}/lib".
+      PATH         = "/x:$PATH"            # ERROR: invalid-value at "/x:$PATH": "/x:$PATH" is quoted where it is exported, and programs would read $PATH as it stands here. Write "/x:$${PATH}".
+      NCCL_X       = "$${NCCL_X:-3}"       # ERROR: invalid-value at "$${NCCL_X:-3}": "${NCCL_X:-3}" is quoted where it is exported, and programs would read ${NCCL_X:-3} as it stands here. A name in braces is expanded, $${NCCL_X}, without an operator: give the variable its value in a file that env_file names.
+      LIBRARY_PATH = "/a:~/lib"            # ERROR: invalid-value at "/a:~/lib": "/a:~/lib" is quoted where it is exported, and programs would read ~ as it stands here. Write "/a:$${HOME}/lib".
+      LAUNCH_ARGS  = "{\"at\": \"$HOME\"}" # ERROR: invalid-value at "{\"at\": \"$HOME\"}": "{\"at\": \"$HOME\"}" is quoted where it is exported, and programs would read $HOME as it stands here. Write "{\"at\": \"$${HOME}\"}".
       PYTHONPATH   = "$${HOME}/lib:$${PYTHONPATH}"
       NCCL_IB_HCA  = "^mlx5_0:1,cost$5~"
     }
