@@ -37,6 +37,7 @@ func Plan(j *job.Job, p *plan.Plan) diag.List {
 	w.broken()
 	w.doubtfulLimits()
 	w.length()
+	w.hang()
 	w.failures()
 	w.unsaved()
 	w.interval()

@@ -139,6 +139,12 @@ func TestWarnings(t *testing.T) {
 			p.Time.ExpectedSeconds, p.Run.GPUHours = 10, 1000
 			j.Constraints.MaxGPUHours = job.Some(1000.0)
 		}, "", ""},
+		{"reports within the silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Time = 120 }, "", ""},
+		{"reports beyond the silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Time = 90 }, "hasty-hang-timeout", "every 10 steps, 100.0 seconds, and after 90.0 seconds of silence"},
+		{"saves within the silence", func(j *job.Job, p *plan.Plan) {
+			j.Training.Logging.Interval, j.Slurm.HangTimeout.Time, p.Run.Checkpoints.IntervalSteps = 1000, 1900, 180
+		}, "", ""},
+		{"learned silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Learned = true }, "", ""},
 		{"years", func(_ *job.Job, p *plan.Plan) { p.Run.Seconds = 800 * units.Day }, "long-run", "2.2 years"},
 		{"fails now and then", func(j *job.Job, p *plan.Plan) {
 			j.Cluster.Reliability = &job.Reliability{GPUHoursBetweenFailures: 5000, Restart: 600}

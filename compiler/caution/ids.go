@@ -21,6 +21,8 @@ const (
 	LimitInDoubt diag.ID = "limit-in-doubt"
 	// LongRun: the run takes longer than a year.
 	LongRun diag.ID = "long-run"
+	// HastyHangTimeout: slurm.hang_timeout is shorter than what lies between two reports.
+	HastyHangTimeout diag.ID = "hasty-hang-timeout"
 	// FailuresOutrun: failures keep the run from its end, or take most of its time.
 	FailuresOutrun diag.ID = "failures-outrun"
 	// LongMockRun: a long run trains on made-up tokens.
@@ -74,6 +76,7 @@ var summaries = map[diag.ID]string{
 	NoTimeLimit:          "Long run without a time limit",
 	LimitInDoubt:         "A limit that the run is expected to break",
 	LongRun:              "Run of more than a year",
+	HastyHangTimeout:     "Silence that is no hang",
 	FailuresOutrun:       "Failures outrun the run",
 	LongMockRun:          "Long run on made-up data",
 	NothingSaved:         "Nothing is saved",

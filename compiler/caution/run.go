@@ -90,6 +90,22 @@ func (w *warner) length() {
 	}
 }
 
+// hang warns of a watch that takes the steps between two reports for a hang, and ends every
+// submission before the next one. Saves and validations are told of, too.
+func (w *warner) hang() {
+	t, allowed := &w.job.Training, w.job.Slurm.HangTimeout.Time
+	quiet := max(1, t.Logging.Interval)
+	if v := t.Data.Validation; v != nil {
+		quiet = min(quiet, v.Interval)
+	}
+	if c := w.plan.Run.Checkpoints; c != nil {
+		quiet = min(quiet, c.IntervalSteps)
+	}
+	if pause := units.Seconds(quiet) * w.plan.Time.StepSeconds; allowed > 0 && pause > allowed {
+		w.warn(HastyHangTimeout, "slurm.hang_timeout", "The ranks report every %s, %s, and after %s of silence the run is taken for hanging and ended. Set a longer time, \"auto\", or a smaller training.logging.interval.", units.Count(quiet, "step"), span(pause), span(allowed))
+	}
+}
+
 // failures warns of a run that fails so often that little or nothing of it is kept.
 func (w *warner) failures() {
 	r := &w.plan.Run
