@@ -165,9 +165,20 @@ func (c *checker) recompute(l *job.LayoutConstraints) {
 		{"recompute_layers", "full", !l.RecomputeLayers.Free()},
 	} {
 		if d.set && !l.Recompute.Allows(d.mode) {
-			c.fail(InapplicableArgument, c.at("constraints.layout."+d.name), "%q belongs to recompute = %q, which recompute here does not allow. Remove it, or allow %q.", d.name, d.mode, d.mode)
+			path, advice := "constraints.layout."+d.name, fmt.Sprintf("Remove it, or allow %q.", d.mode)
+			if c.over("constraints.layout", "recompute") && !c.over("constraints.layout", d.name) {
+				advice = "Write it into the block of the backend, or of the job, that it is for."
+			}
+			c.fail(InapplicableArgument, c.at(path), "%q belongs to recompute = %q, which recompute here does not allow. %s", d.name, d.mode, advice)
 		}
 	}
+}
+
+// over reports whether an argument stands in the block that was laid over all others, such
+// as that of a backend over the job's, or behind it.
+func (c *checker) over(block, name string) bool {
+	at, header := c.at(block+"."+name), c.at(block)
+	return at.Filename == header.Filename && at.Start.Byte > header.Start.Byte
 }
 
 // recomputed checks that the model has what is to be recomputed.
