@@ -122,7 +122,7 @@ func (c *checker) stageLayers(l *job.LayoutConstraints) {
 		return // the length says how many chunks there are
 	}
 	if stages*chunks != len(l.StageLayers) {
-		c.fail(InconsistentLayout, at, "stage_layers has %s, but %s need %d.", units.Count(len(l.StageLayers), "chunk"), pipelineText(stages, chunks), stages*chunks)
+		c.fail(InconsistentLayout, at, "stage_layers has %s, and needs %d for %s.", units.Count(len(l.StageLayers), "chunk"), stages*chunks, pipelineText(stages, chunks))
 	}
 }
 

@@ -27,7 +27,10 @@ job "a" {
 
     constraints {
       layout {
-        recompute = "none"
+        recompute         = "none"
+        pipeline_parallel = 1
+        virtual_pipeline  = 1
+        stage_layers      = [16, 16] # ERROR: inconsistent-layout at [16, 16]: stage_layers has 2 chunks, and needs 1 for 1 pipeline rank.
       }
     }
   }

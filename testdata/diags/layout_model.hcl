@@ -18,7 +18,7 @@ job "a" {
 
     layout {
       expert_parallel   = 8 # ERROR: inconsistent-layout at 8: "expert_parallel" asks for more than one rank, but the model has no experts (no moe block). Remove it.
-      stage_layers      = [8, 8, 8] # ERROR: inconsistent-layout at [8, 8, 8]: The 3 chunks of stage_layers hold 24 layers, and the model has 32. # ERROR: inconsistent-layout at [8, 8, 8]: stage_layers has 3 chunks, but 4 pipeline ranks with 2 chunks each need 8.
+      stage_layers      = [8, 8, 8] # ERROR: inconsistent-layout at [8, 8, 8]: The 3 chunks of stage_layers hold 24 layers, and the model has 32. # ERROR: inconsistent-layout at [8, 8, 8]: stage_layers has 3 chunks, and needs 8 for 4 pipeline ranks with 2 chunks each.
       pipeline_parallel = 4
       recompute         = ["none"]
       recompute_layers  = 4 # ERROR: inapplicable-argument at 4: "recompute_layers" belongs to recompute = "full", which recompute here does not allow. Remove it, or allow "full".
