@@ -23,6 +23,7 @@ type containerProgram struct {
 	Starts   []string `json:"starts"`   // commands of it that do
 	Values   []string `json:"values"`   // options that have a value
 	Homeless []string `json:"homeless"` // options that leave out the user's home
+	Binds    []string `json:"binds"`    // variables that mount as its option does
 	Source   string   `json:"source"`
 }
 
@@ -43,7 +44,7 @@ func contains(w shell.Word) *containerProgram {
 // apptainer keeps the image in which Apptainer, or Singularity, starts a command, and what it
 // mounts; false where a command starts none. A script of ndc's own mounts what ndc mounts by
 // itself, too.
-func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
+func (in *intake) apptainer(file string, s *shell.Script, c shell.Command, own bool) bool {
 	start := slices.IndexFunc(c.Words, func(w shell.Word) bool { p := contains(w); return p != nil && p.Runtime != "" })
 	if start < 0 || start+2 >= len(c.Words) {
 		return false
@@ -58,6 +59,29 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 	unknown := func(text string) bool { return strings.ContainsAny(text, "$`(<") }
 	words := c.Words[start+2:]
 	var mounted []string
+	bind := func(w shell.Word, name, value string) {
+		for m := range strings.SplitSeq(value, ",") {
+			whole := m
+			if !strings.Contains(m, ":") {
+				whole += ":" + m
+			}
+			switch {
+			case unknown(m) && own, m == "", slices.Contains(mounted, whole):
+			case unknown(m):
+				open(w, name, m)
+			default:
+				mounted = append(mounted, whole)
+			}
+		}
+	}
+	for i, e := range s.Exports {
+		again := slices.ContainsFunc(s.Exports[i+1:], func(o shell.Export) bool { return o.Name == e.Name })
+		if !slices.Contains(program.Binds, e.Name) || again || e.Value.Maybe {
+			continue
+		}
+		in.d.Correct(megatron.Place(file, e.Value), e.Name, draft.Mapped, "slurm.container.mounts", "")
+		bind(e.Value, e.Name, e.Value.Text)
+	}
 	home, folder := true, ""
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		w := words[0]
@@ -70,17 +94,7 @@ func (in *intake) apptainer(file string, c shell.Command, own bool) bool {
 		case slices.Contains(program.Homeless, name):
 			home = false
 		case name == "--bind" || name == "-B":
-			for m := range strings.SplitSeq(value, ",") {
-				switch {
-				case unknown(m) && own:
-				case unknown(m):
-					open(w, name, m)
-				case strings.Contains(m, ":"):
-					mounted = append(mounted, m)
-				case m != "":
-					mounted = append(mounted, m+":"+m)
-				}
-			}
+			bind(w, name, value)
 		case (name == "--pwd" || name == "--cwd") && path.IsAbs(value) && !unknown(value):
 			folder = value
 		}
@@ -112,7 +126,7 @@ func (in *intake) inside(file string, s *shell.Script, c shell.Command) {
 	i := slices.IndexFunc(in.files, func(f File) bool { return f.Name == file })
 	own := i >= 0 && generated.Match(in.files[i].Content)
 	for _, o := range around(s, c) {
-		if in.apptainer(file, o, own) {
+		if in.apptainer(file, s, o, own) {
 			return
 		}
 		for _, w := range o.Words {

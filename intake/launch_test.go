@@ -406,12 +406,14 @@ func TestHanded(t *testing.T) {
 func TestApptainer(t *testing.T) {
 	const program = "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --micro-batch-size 1 --seq-length 64\n"
 	for launcher, want := range map[string]string{
-		"srun singularity exec --nv --bind /data,/a:/b:ro --env A=1 /i/m.sif python ":   "image = \"/i/m.sif\" mounts = [\"/data:/data\", \"/a:/b:ro\"] runtime = \"apptainer\" mount_home = true",
-		"srun apptainer exec -C --pwd=/w --rocm docker://r.io/a/b:1 bash -c 'torchrun ": "image = \"docker://r.io/a/b:1\" workdir = \"/w\" runtime = \"apptainer\"",
-		"srun apptainer exec --pwd /w $SIF python ":                                     "",
-		"docker run --gpus all img:1 python ":                                           "",
-		"srun -N 2 podman-hpc run --rm --gpu img:1 python ":                             "",
-		"singularity exec prep.sif python prepare.py\npython ":                          "none",
+		"srun singularity exec --nv --bind /data,/a:/b:ro --env A=1 /i/m.sif python ":                                          "image = \"/i/m.sif\" mounts = [\"/data:/data\", \"/a:/b:ro\"] runtime = \"apptainer\" mount_home = true",
+		"export SINGULARITY_BIND=/x\nexport SINGULARITY_BIND=/pfs,/s:/t\nsrun singularity exec -B /data,/pfs /i/m.sif python ": "image = \"/i/m.sif\" mounts = [\"/pfs:/pfs\", \"/s:/t\", \"/data:/data\"] runtime = \"apptainer\" mount_home = true",
+		"export APPTAINER_BINDPATH=$D\nsrun apptainer exec /i/m.sif python ":                                                   "image = \"/i/m.sif\" runtime = \"apptainer\" mount_home = true",
+		"srun apptainer exec -C --pwd=/w --rocm docker://r.io/a/b:1 bash -c 'torchrun ":                                        "image = \"docker://r.io/a/b:1\" workdir = \"/w\" runtime = \"apptainer\"",
+		"srun apptainer exec --pwd /w $SIF python ":                                                                            "",
+		"docker run --gpus all img:1 python ":                                                                                  "",
+		"srun -N 2 podman-hpc run --rm --gpu img:1 python ":                                                                    "",
+		"singularity exec prep.sif python prepare.py\npython ":                                                                 "none",
 	} {
 		script := launcher + program
 		if strings.Contains(launcher, "'") {
