@@ -19,7 +19,7 @@ var commonRules = []target.Rule{
 	{ID: ruleKVHeads, Mesh: true, Reason: "tensor_parallel must divide kv_heads: TorchTitan does not replicate key and value heads", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.Attention.MLA == nil && f.Job.Model.Attention.KVHeads%f.Layout.TensorParallel != 0
 	}},
-	{ID: ruleTensorShards, Mesh: true, Reason: "tensor_parallel must divide vocab_size and the feed-forward sizes: their matrices are split evenly", Breaks: unevenShards},
+	{ID: ruleTensorShards, Mesh: true, Reason: "tensor_parallel must divide vocab_size, or padded_vocab_size where it is set, and the feed-forward sizes: their matrices are split evenly", Breaks: unevenShards},
 	{ID: rulePipelineTied, Mesh: true, Reason: "tied embeddings cannot be split over pipeline stages (NotImplementedError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.TiedEmbeddings && f.Layout.PipelineParallel > 1
 	}},
