@@ -69,7 +69,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		SequenceParallel: []bool{false},
 		ContextParallel:  r.has(ulysses) && family.ulysses,
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
-		Replicate:        r.has(mics) && asksForReplicas(j),
+		Replicate:        asksForReplicas(j),
 		Alternatives:     r.alternatives(),
 
 		Rules:    rules(r, family),
@@ -81,8 +81,8 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 }
 
 // asksForReplicas reports whether the user asks for state that is sharded
-// within replicas (MiCS), which later releases have dropped: nobody is to come to
-// depend on it unasked.
+// within replicas (MiCS). Later releases have dropped it, which a rule says of them:
+// nobody is to come to depend on it unasked.
 func asksForReplicas(j *job.Job) bool {
 	c := &j.Constraints.Layout
 	return !c.DataParallelReplicate.Free() || !c.DataParallelShard.Free()
