@@ -100,14 +100,14 @@ func (in *intake) directive(file string, d shell.Directive) {
 	case d.Name == "gpus" || d.Name == "gpus-per-task" || d.Name == "ntasks-per-node" || d.Name == "ntasks":
 		count := d.Value[strings.LastIndexByte(d.Value, ':')+1:] // behind a type
 		if n, err := strconv.ParseInt(count, 10, 64); err == nil && n > 0 {
-			if in.asked == nil {
-				in.asked = map[string]asked{}
-			}
-			in.asked[d.Name] = asked{n, at}
+			in.remember(d.Name, n, at)
 		}
 		in.owned(d, owner, at, found)
 	case d.Name == "array" && strings.ContainsAny(d.Value, "-,") && !strings.HasSuffix(d.Value, "%1"):
 		found(draft.Unknown, "", "an array is several runs, and a job is one; what they have in common is read")
+	case d.Name == "array" && turns(d.Value) > 1 && !in.numbered(file):
+		in.remember("array", turns(d.Value), at)
+		in.owned(d, owner, at, found)
 	case owner == "":
 		in.d.Add("slurm.directives", d.Name, d.Value, at)
 		found(draft.Mapped, "slurm.directives", "")
@@ -120,6 +120,68 @@ func (in *intake) directive(file string, d shell.Directive) {
 type asked struct {
 	n  int64
 	at draft.Place
+}
+
+// remember keeps the number of a directive until all that it goes with is read.
+func (in *intake) remember(name string, n int64, at draft.Place) {
+	if in.asked == nil {
+		in.asked = map[string]asked{}
+	}
+	in.asked[name] = asked{n, at}
+}
+
+// settle sets an argument of the job to what a directive asks for.
+func (in *intake) settle(to, name string, n int64) {
+	in.d.Set(to, n, in.asked[name].at)
+	for i := range in.d.Findings {
+		if f := &in.d.Findings[i]; f.Place == in.asked[name].at && f.Name == "--"+name {
+			f.Verdict, f.To, f.Why = draft.Mapped, to, ""
+		}
+	}
+}
+
+var arrayTasks = regexp.MustCompile(`^(\d{1,7})(?:-(\d{1,7})(?::([1-9]\d{0,6}))?)?$`)
+
+// turns is how many tasks an array has whose tasks run one at a time; 0 where several may.
+func turns(array string) int64 {
+	list, one := strings.CutSuffix(array, "%1")
+	n := int64(0)
+	for part := range strings.SplitSeq(list, ",") {
+		m := arrayTasks.FindStringSubmatch(part)
+		if m == nil || !one {
+			return 0
+		}
+		first, _ := strconv.ParseInt(m[1], 10, 64)
+		last, step := first, int64(1)
+		if m[2] != "" {
+			last, _ = strconv.ParseInt(m[2], 10, 64)
+		}
+		if m[3] != "" {
+			step, _ = strconv.ParseInt(m[3], 10, 64)
+		}
+		if last < first {
+			return 0
+		}
+		n += (last-first)/step + 1
+	}
+	return n
+}
+
+// numbered reports whether a script asks which task of an array it is, as one whose tasks
+// are different runs.
+func (in *intake) numbered(file string) bool {
+	return slices.ContainsFunc(in.files, func(f File) bool {
+		return f.Name == file && bytes.Contains(f.Content, []byte("SLURM_ARRAY_TASK"))
+	})
+}
+
+// succession makes a chain of tasks that run one at a time, each from the checkpoint of the
+// one before.
+func (in *intake) succession() {
+	path, saves := in.d.Get("training.checkpoint.path")
+	if n := in.asked["array"].n; n > 0 && saves && !strings.Contains(fmt.Sprint(path.Value), "://") {
+		in.settle("slurm.chain", "array", n)
+	}
 }
 
 // share settles how many GPUs a node has, of what the directives ask for the tasks of a
@@ -140,12 +202,7 @@ func (in *intake) share() {
 	if n == 0 {
 		return
 	}
-	in.d.Set(to, n, in.asked[name].at)
-	for i := range in.d.Findings {
-		if f := &in.d.Findings[i]; f.Place == in.asked[name].at && f.Name == "--"+name {
-			f.Verdict, f.To, f.Why = draft.Mapped, to, ""
-		}
-	}
+	in.settle(to, name, n)
 }
 
 // gpuType is how a site may call its GPUs.

@@ -453,6 +453,7 @@ func (in *intake) result(files []File) *Result {
 	in.lost()
 	in.backend()
 	in.ask(open, r.Model == "")
+	in.succession()
 	in.usual(func() string { return open.text() + in.blocks(name) }, open.list)
 	text := open.text() + in.blocks(name)
 	formatted, diags := lang.Format([]byte(text), "job.hcl")

@@ -1302,6 +1302,37 @@ func TestGPUsOfNode(t *testing.T) {
 	}
 }
 
+// TestSuccession: an array of which one task runs at a time is a chain, where a run is saved
+// and its tasks do not differ.
+func TestSuccession(t *testing.T) {
+	for _, c := range []struct {
+		array, before, options string
+		want                   string
+	}{
+		{"1-10%1", "", "--save /c", "chain = 10"},
+		{"0-8:4,3%1", "", "--save /c", "chain = 4"},
+		{"0-9%1", "", "--save $C", "chain = 10"},
+		{"1-10%1", "", "", ""},
+		{"1-10%1", "", "--save s3://b/c", ""},
+		{"1-10%1", "export SEED=$SLURM_ARRAY_TASK_ID", "--save /c", ""},
+		{"1-10%2", "", "--save /c", ""},
+		{"1-10", "", "--save /c", ""},
+		{"7%1", "", "--save /c", ""},
+		{"9-1%1", "", "--save /c", ""},
+		{"1-2-3%1", "", "--save /c", ""},
+		{"%1", "", "--save /c", ""},
+	} {
+		script := fmt.Sprintf("#!/bin/bash\n#SBATCH --array=%s\n%s\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1 %s\n", c.array, c.before, c.options)
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", c.array, diags)
+		}
+		if got := regexp.MustCompile("chain += \\d+").FindString(string(r.Job)); got != c.want {
+			t.Errorf("%s %s: %q, want %q in\n%s", c.array, c.options, got, c.want, r.Job)
+		}
+	}
+}
+
 // TestSharedNodes: a node to be shared is not asked for alone.
 func TestSharedNodes(t *testing.T) {
 	for directive, want := range map[string]string{"--oversubscribe": "false", "-s": "false", "--exclusive": "true"} {
