@@ -1327,7 +1327,7 @@ func TestSuccession(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", c.array, diags)
 		}
-		if got := regexp.MustCompile("chain += \\d+").FindString(string(r.Job)); got != c.want {
+		if got := regexp.MustCompile(`chain += \d+`).FindString(string(r.Job)); got != c.want {
 			t.Errorf("%s %s: %q, want %q in\n%s", c.array, c.options, got, c.want, r.Job)
 		}
 	}
