@@ -103,10 +103,13 @@ func (in *intake) directive(file string, d shell.Directive) {
 			in.remember(d.Name, n, at)
 		}
 		in.owned(d, owner, at, found)
-	case d.Name == "array" && strings.ContainsAny(d.Value, "-,") && !strings.HasSuffix(d.Value, "%1"):
-		found(draft.Unknown, "", "an array is several runs, and a job is one; what they have in common is read")
-	case d.Name == "array" && turns(d.Value) > 1 && !in.numbered(file):
-		in.remember("array", turns(d.Value), at)
+	case d.Name == "array" && strings.ContainsAny(d.Value, "-,"):
+		n := turns(d.Value)
+		if n == 0 || in.numbered(file) {
+			found(draft.Unknown, "", "an array is several runs, and a job is one; what they have in common is read")
+			return
+		}
+		in.remember("array", n, at)
 		in.owned(d, owner, at, found)
 	case owner == "":
 		in.d.Add("slurm.directives", d.Name, d.Value, at)
@@ -179,7 +182,7 @@ func (in *intake) numbered(file string) bool {
 // one before.
 func (in *intake) succession() {
 	path, saves := in.d.Get("training.checkpoint.path")
-	if n := in.asked["array"].n; n > 0 && saves && !strings.Contains(fmt.Sprint(path.Value), "://") {
+	if n := in.asked["array"].n; n > 1 && saves && !strings.Contains(fmt.Sprint(path.Value), "://") {
 		in.settle("slurm.chain", "array", n)
 	}
 }

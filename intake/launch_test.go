@@ -1307,28 +1307,34 @@ func TestGPUsOfNode(t *testing.T) {
 func TestSuccession(t *testing.T) {
 	for _, c := range []struct {
 		array, before, options string
-		want                   string
+		chain                  string
+		several                bool // told to be several runs
 	}{
-		{"1-10%1", "", "--save /c", "chain = 10"},
-		{"0-8:4,3%1", "", "--save /c", "chain = 4"},
-		{"0-9%1", "", "--save $C", "chain = 10"},
-		{"1-10%1", "", "", ""},
-		{"1-10%1", "", "--save s3://b/c", ""},
-		{"1-10%1", "export SEED=$SLURM_ARRAY_TASK_ID", "--save /c", ""},
-		{"1-10%2", "", "--save /c", ""},
-		{"1-10", "", "--save /c", ""},
-		{"7%1", "", "--save /c", ""},
-		{"9-1%1", "", "--save /c", ""},
-		{"1-2-3%1", "", "--save /c", ""},
-		{"%1", "", "--save /c", ""},
+		{"1-10%1", "", "--save /c", "chain = 10", false},
+		{"0-8:4,3%1", "", "--save /c", "chain = 4", false},
+		{"0-9%1", "", "--save $C", "chain = 10", false},
+		{"1-10%1", "", "", "", false},
+		{"1-10%1", "", "--save s3://b/c", "", false},
+		{"1-10%1", "export SEED=$SLURM_ARRAY_TASK_ID", "--save /c", "", true},
+		{"1-10%2", "", "--save /c", "", true},
+		{"1-10", "", "--save /c", "", true},
+		{"7%1", "", "--save /c", "", false},
+		{"3-3%1", "", "--save /c", "", false},
+		{"9-1%1", "", "--save /c", "", true},
+		{"1-2-3%1", "", "--save /c", "", true},
+		{"%1", "", "--save /c", "", false},
 	} {
 		script := fmt.Sprintf("#!/bin/bash\n#SBATCH --array=%s\n%s\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1 %s\n", c.array, c.before, c.options)
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", c.array, diags)
 		}
-		if got := regexp.MustCompile(`chain += \d+`).FindString(string(r.Job)); got != c.want {
-			t.Errorf("%s %s: %q, want %q in\n%s", c.array, c.options, got, c.want, r.Job)
+		if got := regexp.MustCompile(`chain += \d+`).FindString(string(r.Job)); got != c.chain {
+			t.Errorf("%s %s: %q, want %q in\n%s", c.array, c.options, got, c.chain, r.Job)
+		}
+		told := slices.ContainsFunc(r.Findings, func(f draft.Finding) bool { return f.Name == "--array" && f.Verdict == draft.Unknown })
+		if told != c.several {
+			t.Errorf("%s %s %s: told to be several runs: %t, want %t", c.array, c.before, c.options, told, c.several)
 		}
 	}
 }
