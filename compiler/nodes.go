@@ -278,6 +278,8 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 	case !experts:
 		summary = "The nodes do not divide the experts"
 		why = fmt.Sprintf("%s have the factor %d, and moe.experts = %d lacks it, so another axis than expert_parallel has to take it.", gpus, factor, j.Model.MoE.Experts)
+	case odds == j.Training.GlobalBatchSize:
+		why = fmt.Sprintf("global_batch_size = %d is odd, so no two replicas on the %s can share it.", odds, gpus)
 	default:
 		why = fmt.Sprintf("Of global_batch_size = %d an odd number of sequences, %d, is left for each of %s, so more of the %s cannot share it.",
 			j.Training.GlobalBatchSize, odds, units.Count(j.Training.GlobalBatchSize/odds, "replica"), gpus)
