@@ -83,18 +83,52 @@ func checkLogging(v *version, j *job.Job, diags *diag.List) {
 func setup(v *version, j *job.Job, p *plan.Plan) []string {
 	script := v.script(&j.Model)
 	lines := []string{megatronPath(j), `[[ -f "$MEGATRON_PATH/` + script + `" ]] || die "no ` + script + ` in MEGATRON_PATH=$MEGATRON_PATH"`}
-	if j.Training.Checkpoint.Path == "" {
-		return lines
+	s, saves, continues := &j.Training.Start, j.Training.Checkpoint.Path != "", continues(j)
+	if saves {
+		lines = append(lines, tracker(j, lastFile(j, p)), done(j))
 	}
-	s, last := &j.Training.Start, lastFile(j, p)
-	continues := s.From == "checkpoint" && !s.ResetOptimizer
-	lines = append(lines, tracker(j, last), done(j))
-	if continues {
+	switch {
+	case saves && continues:
 		lines = append(lines,
 			`load=${tracker%/*}`,
 			`[[ -s $tracker || -n $step ]] || load=`+render.ExpandingPath(s.Path).String()+` # first launch: the run starts from here`)
+	case continues:
+		lines = append(lines, "step='' trained='' load="+render.ExpandingPath(s.Path).String())
+	}
+	if shifts(j) {
+		lines = append(lines, traced(j))
 	}
 	return lines
+}
+
+// continues tells whether a run goes on from another's checkpoint, at its step.
+func continues(j *job.Job) bool {
+	return j.Training.Start.From == "checkpoint" && !j.Training.Start.ResetOptimizer
+}
+
+// shifts tells whether a launch may trace other steps than it is told to.
+func shifts(j *job.Job) bool {
+	profile := j.Training.Logging.Profile
+	return profile != nil && profile.Tool == "torch" && (j.Training.Checkpoint.Path != "" || continues(j))
+}
+
+// traced says by how much the steps that torch's profiler traces are shifted in a launch
+// that goes on from a checkpoint: it counts the steps of the launch, but is stopped at a
+// step of the run, which ends the launch where the profiler is recording, or about to
+// (megatron/training/training.py; torch/profiler/profiler.py). Such a launch traces
+// nothing, nor does one that goes on behind the steps to trace.
+func traced(j *job.Job) string {
+	tracker, read, profile := "$tracker", "", j.Training.Logging.Profile
+	if continues(j) {
+		tracker = "$load/latest_checkpointed_iteration.txt"
+		read = `
+  [[ ! -s ` + tracker + ` ]] || read -r -n 64 trained <"` + tracker + `" || true`
+	}
+	return fmt.Sprintf(`later=0 # torch's profiler counts the steps of a launch, from where this one goes on
+if [[ -s %s || -n $step ]]; then%s
+  now=$(number "$trained") || now=0
+  [[ $now -eq 0 ]] || later=$((now < %d && now > %d ? -now : %d))
+fi`, tracker, read, profile.StartStep, profile.EndStep-profile.StartStep+1, j.Training.Steps)
 }
 
 // tracker names the file that names the newest checkpoint, and mends it:
@@ -203,8 +237,7 @@ func beyond(interval, steps int) int { return (steps + interval - 1) / interval 
 // there on groups of other rates are refused (param_group_identifier_keys in
 // core/optimizer/optimizer.py).
 func (a *arguments) prolonged() {
-	s := &a.j.Training.Start
-	if loads := a.j.Training.Checkpoint.Path != "" || s.From == "checkpoint" && !s.ResetOptimizer; loads && a.v.atLeast(19, 0) {
+	if loads := a.j.Training.Checkpoint.Path != "" || continues(a.j); loads && a.v.atLeast(19, 0) {
 		a.add("ndc: the job says where the schedule ends, not a checkpoint of a shorter run", "--override-opt_param-scheduler")
 	}
 }
@@ -325,8 +358,16 @@ func (a *arguments) profile(p *job.Profile) {
 	from := a.from("training.logging.profile")
 	a.add(from, "--profile")
 	a.flag(from+".tool", "--use-pytorch-profiler", p.Tool == "torch")
-	a.integer(from+".start_step", "--profile-step-start", p.StartStep)
-	a.integer(from+".end_step", "--profile-step-end", p.EndStep)
+	step := func(why, name string, n int) {
+		text := strconv.Itoa(n)
+		word := text
+		if shifts(a.j) {
+			word = "$((" + text + " + later))"
+		}
+		a.words(why, name, []string{text}, []render.Word{render.Shell(word)})
+	}
+	step(from+".start_step", "--profile-step-start", p.StartStep)
+	step(from+".end_step", "--profile-step-end", p.EndStep)
 	if p.Ranks == nil {
 		a.integer("ndc: one rank is enough", "--profile-ranks", 0)
 		return

@@ -119,6 +119,47 @@ func TestDone(t *testing.T) {
 	}
 }
 
+// TestTraced: torch's profiler counts the steps of a launch. One that goes on traces those
+// of the run, and none where the profiler would be stopped while it records.
+func TestTraced(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other")
+	must(t, os.MkdirAll(other, 0o755))
+	must(t, os.WriteFile(filepath.Join(other, "latest_checkpointed_iteration.txt"), []byte("30"), 0o644))
+	for name, c := range map[string]struct {
+		tracker string // "-": none
+		start   job.Start
+		saves   bool
+		later   string
+	}{
+		"first launch":                     {"-", job.Start{}, true, "0"},
+		"before the steps":                 {"10", job.Start{}, true, "-10"},
+		"stopped while it records":         {"4", job.Start{}, true, "100"},
+		"at the first":                     {"20", job.Start{}, true, "100"},
+		"behind them":                      {"60", job.Start{}, true, "100"},
+		"begins with another's checkpoint": {"-", job.Start{From: "checkpoint", Path: other}, true, "100"},
+		"goes on with its own":             {"10", job.Start{From: "checkpoint", Path: other}, true, "-10"},
+		"saves nothing":                    {"-", job.Start{From: "checkpoint", Path: other}, false, "100"},
+		"takes weights alone":              {"-", job.Start{From: "checkpoint", Path: other, ResetOptimizer: true}, true, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			save := filepath.Join(t.TempDir(), "save")
+			must(t, os.MkdirAll(save, 0o755))
+			if c.tracker != "-" {
+				must(t, os.WriteFile(filepath.Join(save, "latest_checkpointed_iteration.txt"), []byte(c.tracker), 0o644))
+			}
+			j := &job.Job{Training: job.Training{Steps: 100, Start: c.start, Logging: job.Logging{Profile: &job.Profile{StartStep: 20, EndStep: 23, Tool: "torch"}}}}
+			if c.saves {
+				j.Training.Checkpoint.Path = save
+			}
+			lines := strings.Join(setup(&versions[0], j, &plan.Plan{})[2:], "\n")
+			out, err := exec.Command("bash", "-euo", "pipefail", "-c", "number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' \"$((10#$1))\"; }\nnode_rank=0 local_rank=0\n"+lines+"\nprintf '%s' \"$later\"").CombinedOutput()
+			if err != nil || string(out) != c.later {
+				t.Errorf("later %q, want %s: %v", out, c.later, err)
+			}
+		})
+	}
+}
+
 // TestTrackerOfOldFormat: where nothing tells that a checkpoint is complete,
 // an empty tracker is left to people.
 func TestTrackerOfOldFormat(t *testing.T) {

@@ -157,7 +157,7 @@ var matched = map[string]bool{
 	"SLURM_JOB_ID": true, "link": true, "now": true, "size": true, "grown": true, "last": true, "longest": true, "reports": true, "pause": true, "limit": true,
 	"NDC_NODES": true, "cpus": true, "step": true, "previous": true, "stalled": true, "failed": true, "status": true, "newest": true,
 	"nodes": true, "node_rank": true, "gpus_per_node": true, "1": true, "date": true, // a command, which prints seconds
-	"rank": true, "local_rank": true, "node": true, "said": true, "tries": true, "when": true, "most": true,
+	"rank": true, "local_rank": true, "node": true, "said": true, "tries": true, "when": true, "most": true, "later": true,
 }
 
 // TestNothingElseIsComputed: bash executes what stands in the brackets of a

@@ -85,6 +85,11 @@ if now=$(number "$trained") && [[ $now -ge 59605 ]]; then
   printf 'ndc: all 59605 steps are trained\n'
   exit 0
 fi
+later=0 # torch's profiler counts the steps of a launch, from where this one goes on
+if [[ -s $tracker || -n $step ]]; then
+  now=$(number "$trained") || now=0
+  [[ $now -eq 0 ]] || later=$((now < 50 && now > 4 ? -now : 59605))
+fi
 
 arguments=(
   # Model
@@ -219,8 +224,8 @@ arguments=(
   --tensorboard-dir /logs/deepseek-v3-gb200/megatron # spec: training.logging.tensorboard_path
   --profile # spec: training.logging.profile
   --use-pytorch-profiler # spec: training.logging.profile.tool
-  --profile-step-start 50 # spec: training.logging.profile.start_step
-  --profile-step-end 53 # spec: training.logging.profile.end_step
+  --profile-step-start $((50 + later)) # spec: training.logging.profile.start_step
+  --profile-step-end $((53 + later)) # spec: training.logging.profile.end_step
   --profile-ranks 0 # ndc: one rank is enough
   --manual-gc-interval 100 # ndc: all ranks collect garbage at the same step
   --manual-gc # ndc: all ranks collect garbage at the same step
