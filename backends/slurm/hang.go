@@ -3,6 +3,7 @@ package slurm
 import (
 	"math"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -19,15 +20,17 @@ type hang struct {
 const (
 	hangLeast   = units.Seconds(600)
 	hangReports = 10 // as many times as the plan says that ranks report, at least
+	hangPauses  = 5  // as many times as the longest pause, as in hang.tmpl
 )
 
 // watch reads slurm.hang_timeout. The least that "auto" waits follows from the
-// prediction: ten reports, and no less than ten minutes; a save and a report, too.
+// prediction: ten reports, and no less than ten minutes; ten saves and five
+// evaluations, too, in which the ranks say nothing.
 func watch(j *job.Job, p *plan.Plan) *hang {
 	switch t := j.Slurm.HangTimeout; {
 	case t.Learned:
 		report := units.Seconds(max(1, j.Training.Logging.Interval)) * p.Time.StepSeconds
-		least := max(hangLeast, hangReports*report)
+		least := max(hangLeast, hangReports*report, hangPauses*goodput.Evaluation(j, p.Time.StepSeconds))
 		if c := p.Run.Checkpoints; c != nil {
 			least = max(least, hangReports*c.SaveSeconds)
 		}

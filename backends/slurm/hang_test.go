@@ -17,16 +17,19 @@ func TestHangTimeout(t *testing.T) {
 		timeout    job.Silence
 		step, save units.Seconds
 		interval   int
+		validation *job.Validation
 		want       hang
 	}{
-		{job.Silence{Learned: true}, 3, 20, 10, hang{Learns: true, Seconds: 600, Period: 30}},
-		{job.Silence{Learned: true}, 30, 20, 10, hang{Learns: true, Seconds: 3000, Period: 30}},
-		{job.Silence{Learned: true}, 3, 90.25, 10, hang{Learns: true, Seconds: 903, Period: 30}},
-		{job.Silence{Time: 1800}, 3, 90, 10, hang{Seconds: 1800, Period: 30}},
-		{job.Silence{Time: 20}, 3, 90, 10, hang{Seconds: 20, Period: 5}},
+		{job.Silence{Learned: true}, 3, 20, 10, nil, hang{Learns: true, Seconds: 600, Period: 30}},
+		{job.Silence{Learned: true}, 30, 20, 10, nil, hang{Learns: true, Seconds: 3000, Period: 30}},
+		{job.Silence{Learned: true}, 3, 90.25, 10, nil, hang{Learns: true, Seconds: 903, Period: 30}},
+		{job.Silence{Learned: true}, 3, 20, 10, &job.Validation{Interval: 100, Steps: 400}, hang{Learns: true, Seconds: 2000, Period: 30}}, // five times 400 s
+		{job.Silence{Time: 1800}, 3, 90, 10, nil, hang{Seconds: 1800, Period: 30}},
+		{job.Silence{Time: 20}, 3, 90, 10, nil, hang{Seconds: 20, Period: 5}},
 	} {
 		j, p, _ := example()
 		j.Slurm.HangTimeout, j.Training.Logging.Interval = c.timeout, c.interval
+		j.Training.Data.Validation, j.Training.Steps = c.validation, 1000
 		p.Time.StepSeconds, p.Run.Checkpoints = c.step, &plan.Checkpoints{SaveSeconds: c.save}
 		if got := watch(j, p); *got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.timeout, got, c.want)

@@ -141,6 +141,9 @@ func TestWarnings(t *testing.T) {
 		}, "", ""},
 		{"reports within the silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Time = 120 }, "", ""},
 		{"reports beyond the silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Time = 90 }, "hasty-hang-timeout", "every 10 steps, 100.0 seconds, and after 90.0 seconds of silence"},
+		{"an evaluation beyond the silence", func(j *job.Job, _ *plan.Plan) {
+			j.Training.Data.Validation, j.Slurm.HangTimeout.Time = &job.Validation{Interval: 50, Steps: 60}, 120
+		}, "hasty-hang-timeout", "silent while they evaluate 60 batches, about 3 minutes, and after 2 minutes"},
 		{"saves within the silence", func(j *job.Job, p *plan.Plan) {
 			j.Training.Logging.Interval, j.Slurm.HangTimeout.Time, p.Run.Checkpoints.IntervalSteps = 1000, 1900, 180
 		}, "", ""},

@@ -90,8 +90,8 @@ func (w *warner) length() {
 	}
 }
 
-// hang warns of a watch that takes the steps between two reports for a hang, and ends every
-// submission before the next one. Saves and validations are told of, too.
+// hang warns of a watch that takes the steps between two reports, or an evaluation, for a
+// hang, and ends every submission there. Saves and validations are told of, too.
 func (w *warner) hang() {
 	t, allowed := &w.job.Training, w.job.Slurm.HangTimeout.Time
 	quiet := max(1, t.Logging.Interval)
@@ -103,6 +103,9 @@ func (w *warner) hang() {
 	}
 	if pause := units.Seconds(quiet) * w.plan.Time.StepSeconds; allowed > 0 && pause > allowed {
 		w.warn(HastyHangTimeout, "slurm.hang_timeout", "The ranks report every %s, %s, and after %s of silence the run is taken for hanging and ended. Set a longer time, \"auto\", or a smaller training.logging.interval.", units.Count(quiet, "step"), span(pause), span(allowed))
+	}
+	if pause := goodput.Evaluation(w.job, w.plan.Time.StepSeconds); allowed > 0 && pause > allowed {
+		w.warn(HastyHangTimeout, "slurm.hang_timeout", "The ranks are silent while they evaluate %s, about %s, and after %s of silence the run is taken for hanging and ended. Set a longer time, \"auto\", or a smaller training.data.validation.steps.", units.Count(t.Data.Validation.Steps, "batch"), span(pause), span(allowed))
 	}
 }
 

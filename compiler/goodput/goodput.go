@@ -82,6 +82,16 @@ func Window(j *job.Job) units.Seconds {
 	return limit - margin
 }
 
+// Evaluation is about how long one validation takes: its batches run forward alone, each
+// a third of a step. 0 where none is due.
+func Evaluation(j *job.Job, step units.Seconds) units.Seconds {
+	v := j.Training.Data.Validation
+	if v == nil || v.Interval > j.Training.Steps {
+		return 0
+	}
+	return step / 3 * units.Seconds(v.Steps)
+}
+
 // Run extends a step, with what it is expected to take and the range around that, to the whole
 // training: GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
 // and how long it is expected to take with its failures.
