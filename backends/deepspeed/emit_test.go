@@ -3,6 +3,7 @@ package deepspeed
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,31 @@ func TestEmitGolden(t *testing.T) {
 	for _, name := range stale {
 		if !seen[name] {
 			t.Errorf("%s belongs to no case", name)
+		}
+	}
+}
+
+// TestWindow: the program ends so early that an evaluation which it begins before ends
+// with it, but trains half of the time that it has.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		validation *job.Validation
+		want       float64
+	}{
+		{nil, 3240},
+		{&job.Validation{Interval: 10, Steps: 30}, 3140},
+		{&job.Validation{Interval: 10, Steps: 3000}, 1620},
+		{&job.Validation{Interval: 1000000, Steps: 30}, 3240}, // none is due
+	} {
+		j := tinyLlama(2)
+		j.Training.Checkpoint, j.Training.Data.Validation, j.Slurm.Time = job.Checkpoint{Path: "/c", SaveOptimizer: true}, c.validation, 3600
+		j.Training.Steps = 1000
+		p := planFor(t, j, func(l *plan.Layout) { l.ZeroStage = 1 })
+		p.Time.StepSeconds = 10
+		for _, f := range emit(t, j, p) {
+			if want := fmt.Sprintf("\"window_seconds\": %g,", c.want); f.Path == "run.json" && !strings.Contains(string(f.Content), want) {
+				t.Errorf("%+v lacks %s", c.validation, want)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/goodput"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // run is run.json: the values of the job and the plan that the program reads.
@@ -162,6 +163,9 @@ func (e *emitter) checkpoint() render.Object {
 	}
 	var window any
 	if w := goodput.Window(e.job); w > 0 {
+		if evaluation := goodput.Evaluation(e.job, e.plan.Time.StepSeconds); evaluation > 0 { // it may begin before the end, and nobody looks at the clock
+			w = units.Seconds(math.Floor(float64(units.Rounded(w - min(evaluation, w/2)))))
+		}
 		window = float64(w)
 	}
 	return render.Object{

@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -97,7 +98,7 @@ func (b *build) slurmLaunch() slurm.Launch {
 			`# When the allocation ends, for checkpoints before the time limit.`,
 			b.endTime(),
 		},
-		Program: run.program, Arguments: run.arguments, Shown: b.shown(), Notice: b.p.Time.StepSeconds * units.Seconds(b.checkEvery()),
+		Program: run.program, Arguments: run.arguments, Shown: b.shown(), Notice: b.p.Time.StepSeconds*units.Seconds(b.checkEvery()) + goodput.Evaluation(b.j, b.p.Time.StepSeconds),
 		CheckpointPath: b.j.Training.Checkpoint.Path, LatestStep: latestStep,
 		Steps: b.j.Training.Steps,
 	}
@@ -240,6 +241,12 @@ func (b *build) stopMargin() (float64, string) {
 		exit = max(exit, math.Ceil(float64(c.SaveSeconds))+60)
 	}
 	between := float64(b.p.Time.StepSeconds) * float64(b.checkEvery()+2)
+	if evaluation := float64(goodput.Evaluation(b.j, b.p.Time.StepSeconds)); evaluation > 0 { // which may begin between them
+		if limit := float64(b.j.Slurm.Time); limit > 0 {
+			evaluation = min(evaluation, limit/2)
+		}
+		return exit + math.Ceil(units.Rounded(between+evaluation)), fmt.Sprintf("%g to save and exit, the steps between two looks, and an evaluation", exit)
+	}
 	return exit + math.Ceil(between), fmt.Sprintf("%g to save and exit, and the steps between two looks", exit)
 }
 
