@@ -5,6 +5,8 @@ TorchTitan 0.2.2 imports this module by experimental.custom_import in train.toml
 model of the job under the name that model.name selects, with the readers and hooks it needs.
 """
 
+import datetime
+import functools
 import math
 import re
 
@@ -15,6 +17,7 @@ import ndc_runtime
 from torchtitan.components import optimizer as optimizers, validate
 from torchtitan.components.checkpoint import CheckpointManager
 from torchtitan.components.dataloader import BaseDataLoader
+from torchtitan.distributed.utils import set_pg_timeouts
 from torchtitan.models import llama3
 from torchtitan.models.llama3.model.args import RoPEScalingArgs, TransformerModelArgs
 from torchtitan.protocols.train_spec import register_train_spec, TrainSpec
@@ -147,8 +150,17 @@ CLOCK = ndc_runtime.Clock(
 )
 
 
+@functools.cache
+def shorten_timeouts(trainer):
+    """After the first step of a launch. TorchTitan 0.2.2 does so after step 1 alone, which a run that goes on does not take."""
+    seconds = trainer.job_config.comm.train_timeout_seconds
+    set_pg_timeouts(timeout=datetime.timedelta(seconds=seconds), parallel_dims=trainer.parallel_dims)
+
+
 def should_save(self, curr_step, last_step=False, by_step=CheckpointManager._should_save):
     trainer = self.states["train_state"]
+    if curr_step > 1:
+        shorten_timeouts(trainer)
     due, stop = CLOCK.ask(curr_step, trainer.device)
     if stop:
         trainer.should_continue_training = lambda: False
