@@ -243,7 +243,7 @@ func (d *directiveList) other(v job.Variable) {
 		if option != v.Name {
 			what += fmt.Sprintf(" begins like %q, and sbatch would read it as that, which", option)
 		}
-		d.diags.Error(IDReservedDirective, at, reservedSummary, fmt.Sprintf("%s follows from %s; change it there.", what, owner))
+		d.diags.Error(IDReservedDirective, at, reservedSummary, fmt.Sprintf("%s %s.", what, elsewhere(option, owner)))
 		return
 	}
 	why := refused(v.Name, v.Value)

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ const (
 	byLayout  = "the layout and slurm.launcher: one task for each node, which starts a rank for each GPU, or one for each GPU"
 	byChain   = "the chain, which submits and counts its own jobs"
 	byScripts = "the scripts, which rely on it"
+	byCall    = "the command line of sbatch" // of one submission
 )
 
 // reserved are directives that follow from the job and the plan, that would
@@ -31,7 +33,7 @@ var reserved = map[string]string{
 	"export": "slurm.environment and slurm.env_file", "export-file": "slurm.environment and slurm.env_file", "get-user-env": "slurm.environment and slurm.env_file",
 	"container": "slurm.container", "container-id": "slurm.container", "container-image": "slurm.container", "container-mounts": "slurm.container",
 	"container-name": "slurm.container", "container-workdir": "slurm.container", "container-mount-home": "slurm.container", "no-container-mount-home": "slurm.container",
-	"array": byChain, "dependency": byChain, "kill-on-invalid-dep": byChain, "parsable": byChain, "wait": byChain, "hold": byChain,
+	"array": byChain, "dependency": byCall, "kill-on-invalid-dep": byCall, "parsable": byCall, "wait": byCall, "hold": byCall,
 	"wrap": byScripts, "test-only": byScripts, "ignore-pbs": byScripts, "help": byScripts, "usage": byScripts, "version": byScripts, "quiet": byScripts, "verbose": byScripts,
 	"uid": byScripts, "gid": byScripts, "batch": byScripts, "het-group": byScripts, "external": byScripts,
 }
@@ -49,4 +51,12 @@ func ownedBy(name string) (option, owner string) {
 		}
 	}
 	return "", ""
+}
+
+// elsewhere says where an option is said that is reserved.
+func elsewhere(option, owner string) string {
+	if owner == byCall {
+		return fmt.Sprintf("is of one submission, which may be the first of a chain: write it on the command line, as in sbatch --%s", option)
+	}
+	return "follows from " + owner + "; change it there"
 }

@@ -46,6 +46,17 @@ func TestReservedDirectives(t *testing.T) {
 	}
 }
 
+// TestDirectivesOfOneSubmission: what is of one submission is no matter of a chain, which the job
+// may not have, and can be given to sbatch.
+func TestDirectivesOfOneSubmission(t *testing.T) {
+	j, p, l := example()
+	j.Slurm.Directives, j.Slurm.Chain = []job.Variable{{Name: "dependency", Value: "afterok:4711"}}, job.Chain{}
+	const want = `The directive "dependency" is of one submission, which may be the first of a chain: write it on the command line, as in sbatch --dependency.`
+	if _, diags := Files(j, p, l); len(diags) != 1 || diags[0].Detail != want {
+		t.Errorf("%v, want %s", diags, want)
+	}
+}
+
 // TestOwnDirectives: what ndc writes itself cannot be written again.
 func TestOwnDirectives(t *testing.T) {
 	j, p, l := example()

@@ -174,7 +174,7 @@ func checkDirectives(line string, directives []string, part string, fail func(di
 			}
 		}
 		if option, owner := ownedBy(name); option != "" || name == "" {
-			fail(IDReservedDirective, reservedSummary, "%s makes \"#SBATCH %s\", and %q follows from %s; change it there.", part, line, name, owner)
+			fail(IDReservedDirective, reservedSummary, "%s makes \"#SBATCH %s\", and %q %s.", part, line, name, elsewhere(option, owner))
 			return
 		}
 		read := isLong && value != "" && !strings.Contains(line, `"`) // the value as it stands there
