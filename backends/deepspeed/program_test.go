@@ -22,7 +22,7 @@ func TestLoading(t *testing.T) {
 }
 
 // TestSaving: a save that fails says where, and how much is free there; a clock that is
-// set stops no run and saves nothing.
+// set stops no run and saves nothing; a folder with brackets and stars is found again.
 func TestSaving(t *testing.T) {
 	t.Parallel()
 	python(t, "testdata/saving.py", "templates", t.TempDir())

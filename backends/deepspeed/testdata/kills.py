@@ -34,6 +34,7 @@ class Engine:
     """Writes and reads a folder of several files, as DeepSpeed's does."""
 
     optimizer, _config = types.SimpleNamespace(param_groups=[]), types.SimpleNamespace()
+    _get_all_ckpt_names = None  # finds the files of a checkpoint
 
     def save_checkpoint(self, path, tag, client_state, save_latest):
         os.makedirs(os.path.join(path, tag), exist_ok=True)

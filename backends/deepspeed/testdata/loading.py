@@ -24,6 +24,7 @@ class Engine:
         self.optimizer = types.SimpleNamespace(param_groups=[{"params": [1], **SAYS}, {"params": [2], **SAYS, "weight_decay": 0.0}], clip_grad=0.5, state={})
         self._config = types.SimpleNamespace(load_universal_checkpoint=False)
         self.universal = []
+        self._get_all_ckpt_names = None  # finds the files of a checkpoint
 
     def load_checkpoint(self, path, tag):
         self.universal.append(self._config.load_universal_checkpoint)

@@ -1,9 +1,11 @@
-"""What the emitted program does where a checkpoint cannot be written, and where a clock is set.
+"""What the emitted program does where a checkpoint cannot be written, where a clock is set, and where a folder looks like a
+pattern.
 
     python3 saving.py TEMPLATES SCRATCH
 
 It needs Python alone: torch and DeepSpeed are stood in for.
 """
+import glob
 import os
 import sys
 import time
@@ -13,7 +15,7 @@ from kills import stand_in
 
 sys.path.insert(0, sys.argv[1])
 stand_in()
-from trainer.checkpoints import Checkpoints  # noqa: E402
+from trainer.checkpoints import Checkpoints, load  # noqa: E402
 
 
 class Full:
@@ -41,3 +43,24 @@ for jump in (-86400, 86400):
 checkpoints.last -= 600
 checkpoints.started -= 3600
 assert checkpoints.due(7) and checkpoints.stop() == 1
+
+
+class Engine:
+    """What DeepSpeed's engine does to find the files of a checkpoint."""
+
+    def __init__(self):
+        self.optimizer = types.SimpleNamespace(param_groups=[])
+        self._config = types.SimpleNamespace()
+
+    def _get_all_ckpt_names(self, folder, tag):
+        return glob.glob(os.path.join(folder, tag, "mp_rank_*_model_states.pt"))
+
+    def load_checkpoint(self, folder, tag):
+        return self._get_all_ckpt_names(folder, tag)[0], {"step": 7}
+
+
+path = os.path.join(sys.argv[2], "[a] *")
+os.makedirs(os.path.join(path, "step-7"))
+with open(os.path.join(path, "step-7", "mp_rank_00_model_states.pt"), "w"):
+    pass
+assert load(Engine(), path, "step-7") == {"step": 7}, "the folder was taken for a pattern"

@@ -6,6 +6,7 @@ go. What is not complete ends in ".partial". `latest` names one that is complete
 """
 import ctypes
 import errno
+import glob
 import os
 import re
 import shutil
@@ -67,6 +68,8 @@ def load(engine, path, tag, **options):
     clipping = getattr(engine.optimizer, "clip_grad", None)  # saved by stages 1 and 2
     universal = os.path.isdir(os.path.join(path, tag, "zero"))  # as ds_to_universal writes it, for any number of ranks
     engine._config.load_universal_checkpoint = universal  # what this run saves next is not
+    named = engine._get_all_ckpt_names  # by a pattern, for which it would take the names of folders, too
+    engine._get_all_ckpt_names = lambda folder, tag: named(glob.escape(folder), glob.escape(tag))
     loaded, state = engine.load_checkpoint(path, tag=tag, **options)
     if loaded is None:
         raise RuntimeError(f"checkpoint {tag} in {path} could not be loaded")
