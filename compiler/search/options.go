@@ -208,7 +208,8 @@ func (w *worker) legalise() bool {
 // layout, from what is recommended and its verdict, and leaves the best.
 func (w *worker) optimise(v verdict) verdict {
 	o := &w.options
-	settled := v == outOfMemory || v == feasible && w.outranked() // options take memory for time
+	// Options take memory for time, until that asks for a variant, which may need less than neither.
+	settled := v == outOfMemory || v == feasible && w.outranked() && len(w.variants) == 0
 	if len(o.choices) == 0 || settled && !o.listed {
 		return v
 	}

@@ -21,7 +21,7 @@ import (
 // tells of the same nearest layouts; the short ones have so little memory that most layouts need a variant, the cramped ones less still, the limited ones limits of every kind. Each of the seeds
 // found a fault; NDC_SEARCH_SEED and NDC_SEARCH_JOBS draw others.
 func TestRandomJobs(t *testing.T) {
-	plain, short, cramped, limited := []int64{47, 78, 88, 105}, []int64{124, 75044}, []int64{96, 211}, []int64{171, 7042}
+	plain, short, cramped, limited := []int64{47, 78, 88, 105, 77002}, []int64{124, 75044}, []int64{96, 211}, []int64{171, 7042}
 	if first, err := strconv.ParseInt(os.Getenv("NDC_SEARCH_SEED"), 10, 64); err == nil {
 		plain, short, cramped, limited = nil, nil, nil, nil
 		for n, _ := strconv.ParseInt(os.Getenv("NDC_SEARCH_JOBS"), 10, 64); n > 0; n-- {
