@@ -25,8 +25,18 @@ type Source struct {
 }
 
 // Credentials are what the source of a repository says of who asks for it, perhaps with a
-// password.
-var Credentials = regexp.MustCompile(`//[^/@"]+@`)
+// password, and what it asks beside ?ref=NAME, perhaps with a token.
+var Credentials = regexp.MustCompile(`//[^/@"]+@|[?](?:[^r"]|r[^e"]|re[^f"]|ref[^="])[^"]*|&[^"]*`)
+
+// withoutCredentials is a source as it may be shown.
+func withoutCredentials(source string) string {
+	return Credentials.ReplaceAllStringFunc(source, func(s string) string {
+		if strings.HasPrefix(s, "//") {
+			return "//…@"
+		}
+		return s[:1] + "…"
+	})
+}
 
 // SourceOf is the source of a call of a module, with the version that the call asks for; "" asks
 // for none. What is wrong is told at the places of the two.
@@ -36,7 +46,7 @@ func SourceOf(source, version string, at, versionAt diag.Range) (Source, diag.Li
 	s, err := ParseSource(source)
 	switch {
 	case err != nil:
-		diags.Error(IDSource, at, summary, fmt.Sprintf("%q: %v.", Credentials.ReplaceAllString(source, "//…@"), err))
+		diags.Error(IDSource, at, summary, fmt.Sprintf("%q: %v.", withoutCredentials(source), err))
 	case version != "" && (s.Git == "" || s.Ref != ""):
 		diags.Error(IDSource, versionAt, summary, "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
 	}
