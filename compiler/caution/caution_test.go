@@ -142,7 +142,7 @@ func TestWarnings(t *testing.T) {
 		{"reports within the silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Time = 120 }, "", ""},
 		{"reports beyond the silence", func(j *job.Job, _ *plan.Plan) { j.Slurm.HangTimeout.Time = 90 }, "hasty-hang-timeout", "every 10 steps, 100.0 seconds, and after 90.0 seconds of silence"},
 		{"an evaluation beyond the silence", func(j *job.Job, _ *plan.Plan) {
-			j.Training.Data.Validation, j.Slurm.HangTimeout.Time = &job.Validation{Interval: 50, Steps: 60}, 120
+			j.Training.Data.Validation, j.Slurm.HangTimeout.Time = &job.Validation{Interval: 500, Steps: 60}, 120
 		}, "hasty-hang-timeout", "silent while they evaluate 60 batches, about 3 minutes, and after 2 minutes"},
 		{"saves within the silence", func(j *job.Job, p *plan.Plan) {
 			j.Training.Logging.Interval, j.Slurm.HangTimeout.Time, p.Run.Checkpoints.IntervalSteps = 1000, 1900, 180
@@ -214,7 +214,8 @@ func TestWarnings(t *testing.T) {
 		{"ramp", func(j *job.Job, _ *plan.Plan) {
 			j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 3e6}
 		}, "never-reached", "never trains with global_batch_size"},
-		{"costly validation", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Validation.Steps = 1501 }, "costly-validation", "1501 batches"},
+		{"costly validation", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Validation.Steps = 150 }, "costly-validation", "150 batches are evaluated, each about a third of a step: the run takes 10 % longer"},
+		{"validation of a sixteenth", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Validation.Steps = 100 }, "", ""},
 		{"tokens in billions", func(j *job.Job, _ *plan.Plan) { j.Training.Tokens = 300 }, "less-than-one-batch", "300 tokens, and one batch has 1048576"},
 		{"one checkpoint", func(j *job.Job, _ *plan.Plan) { j.Training.Checkpoint.KeepLast = 1 }, "single-checkpoint", "all of them, or the last few where"},
 		{"all checkpoints", func(j *job.Job, p *plan.Plan) {

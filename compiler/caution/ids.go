@@ -55,7 +55,7 @@ const (
 	NoWarmup diag.ID = "no-warmup"
 	// NeverReached: something is set for a step that the run does not have.
 	NeverReached diag.ID = "never-reached"
-	// CostlyValidation: validation takes longer than the steps between.
+	// CostlyValidation: validation makes the run a tenth longer, or more.
 	CostlyValidation diag.ID = "costly-validation"
 	// LessThanOneBatch: the tokens of the run do not fill one batch.
 	LessThanOneBatch diag.ID = "less-than-one-batch"
@@ -92,7 +92,7 @@ var summaries = map[diag.ID]string{
 	LongWarmup:           "Warm-up takes most of the run",
 	NoWarmup:             "No warm-up",
 	NeverReached:         "Step beyond the run",
-	CostlyValidation:     "Validation takes longer than training",
+	CostlyValidation:     "Validation takes much of the run",
 	LessThanOneBatch:     "Less than one batch of tokens",
 	UnlikelyBandwidth:    "Unlikely bandwidth",
 	UnknownGeneration:    "GPU of an unknown generation",

@@ -121,10 +121,16 @@ func (w *warner) unreached() {
 // is a third of a step.
 func (w *warner) validation() {
 	v := w.job.Training.Data.Validation
-	if v != nil && v.Interval <= w.job.Training.Steps && v.Steps > 3*v.Interval {
-		w.warn(CostlyValidation, "training.data.validation.steps", "Every %s %s are evaluated, each about a third of a step: validation takes longer than training, and no prediction counts it. Evaluate fewer batches, or less often.", units.Count(v.Interval, "step"), units.Count(v.Steps, "batch"))
+	if v == nil || v.Interval > w.job.Training.Steps {
+		return
+	}
+	if longer := 100 * v.Steps / (3 * v.Interval); longer >= mostValidation {
+		w.warn(CostlyValidation, "training.data.validation.steps", "Every %s %s are evaluated, each about a third of a step: the run takes %d %% longer for it, and no prediction counts that. Evaluate fewer batches, or less often.", units.Count(v.Interval, "step"), units.Count(v.Steps, "batch"), longer)
 	}
 }
+
+// mostValidation is how much longer, per cent, validation may make a run without a word.
+const mostValidation = 10
 
 // batch warns of a run that is over before its first batch is full.
 func (w *warner) batch() {
