@@ -82,7 +82,7 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 	}
 	program := call.Args[0].Lit()
 	switch program {
-	case "echo", "printf", "dirname", "basename", "realpath", "expr", "seq":
+	case "echo", "printf", "dirname", "basename", "realpath", "expr", "seq", "awk":
 	default:
 		return nil, false
 	}
@@ -118,6 +118,8 @@ func (e *evaluator) printed(stmts []*syntax.Stmt) (out text, ok bool) {
 		out, ok = e.expression(words, e.line(call.Pos()))
 	case "seq":
 		out, ok = e.sequence(words, e.line(call.Pos()))
+	case "awk":
+		out, ok = e.awkPrints(words, e.line(call.Pos()))
 	default:
 		out, ok = ofPath(program, words)
 	}
