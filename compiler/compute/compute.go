@@ -54,8 +54,6 @@ type Groups struct {
 	// The kernel before already quantised the input, the one after in the
 	// backward pass the gradient of the output.
 	InputReady, GradientReady bool
-
-	Together bool // one launch multiplies the rows of all groups
 }
 
 // Device is one GPU with its surfaces prepared. It is read-only and safe for

@@ -227,15 +227,10 @@ func TestProperties(t *testing.T) {
 		if twice := float64(d.GEMM(dtype, 2*m, n, k)); twice < 0.93*s-3e-6 {
 			t.Fatalf("%d×%d×%d in %v: %v s, twice the rows %v", m, n, k, dtype, s, twice)
 		}
-		e := Groups{Count: rapid.IntRange(1, 64).Draw(t, "groups"), Rows: m%4096 + 1, Together: true}
+		e := Groups{Count: rapid.IntRange(1, 64).Draw(t, "groups"), Rows: m%4096 + 1}
 		experts, whole := d.GroupedLinear(dtype, e, n, k), d.Linear(dtype, e.Count*e.Rows, n, k)
 		if experts.Forward < whole.Forward || experts.InputGradient < whole.InputGradient || experts.WeightGradient < whole.WeightGradient {
 			t.Fatalf("%v groups faster than one: %v, %v", e, experts, whole)
-		}
-		apart := e
-		apart.Together = false
-		if apart := d.GroupedLinear(dtype, apart, n, k); apart.Forward < experts.Forward || apart.Backward() < experts.Backward() {
-			t.Fatalf("%v: %v behind one launch, %v behind one each", e, experts, apart)
 		}
 		one := d.GroupedLinear(dtype, Groups{Count: 1, Rows: m}, n, k)
 		if whole := d.Linear(dtype, m, n, k); math.Abs(float64(one.Backward()/whole.Backward())-1) > 1e-9 {

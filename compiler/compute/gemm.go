@@ -61,19 +61,14 @@ func (d *Device) QuantiseWeights(t DType, n, k int) Passes {
 }
 
 // GroupedLinear is Linear for g.Count experts of g.Rows tokens each: plain kernels
-// in turn, behind one launch or each behind its own, and never less than one
-// multiplication of all rows.
+// in turn behind one launch, and never less than one multiplication of all rows.
 func (d *Device) GroupedLinear(t DType, g Groups, n, k int) Passes {
 	if g.Count <= 0 || g.Rows <= 0 || n <= 0 || k <= 0 {
 		return Passes{}
 	}
 	each, whole := d.Linear(t, g.Rows, n, k), d.Linear(t, g.Count*g.Rows, n, k)
-	var saved units.Seconds
-	if g.Together {
-		saved = units.Seconds(g.Count-1) * d.launch
-	}
 	inTurn := func(each, whole units.Seconds) units.Seconds {
-		return max(units.Seconds(g.Count)*each-saved, whole)
+		return max(d.launch+units.Seconds(g.Count)*(each-d.launch), whole)
 	}
 	out := Passes{
 		Forward:        inTurn(each.Forward, whole.Forward),

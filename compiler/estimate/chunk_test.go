@@ -56,8 +56,7 @@ func TestHostChunk(t *testing.T) {
 		return forward[0], forward[1], backward
 	}
 	with, without, backward := chunk(128, "none")
-	// norm, projection, rotation, attention, projection, sum; norm, MLP in three operations, sum
-	if layer := 11 * units.Seconds(DefaultParameters().at("host_operation."+runtimes.Whole().Calibration.Time)); !equal(with, layer+0.001) || without < layer || without >= with {
+	if layer := units.Seconds(DefaultParameters().at("host_layer." + runtimes.Whole().Calibration.Time)); !equal(with, layer+0.001) || without < layer || without >= with {
 		t.Errorf("one layer of %v s on the host and a chunk of 1 ms take %v s, %v without", layer, with, without)
 	}
 	if backward[0] != backward[1] {

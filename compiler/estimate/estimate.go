@@ -72,11 +72,11 @@ type fixed struct {
 
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
-	rate16, rate8, rate4, grouped, ring, contention units.Ratio
-	ringBlock                                       float64 // tokens, see ring_block
-	host                                            hostTimes
-	moeSync, hostChunk, hostMicroBatch, hostStep    units.Seconds
-	straggler                                       units.Ratio // of the pipeline, for each e-fold of GPUs
+	rate16, rate8, rate4, grouped, ring, contention                              units.Ratio
+	ringBlock                                                                    float64     // tokens, see ring_block
+	hostRouter, hostPreprocess, hostExchange, hostBackward                       units.Ratio // of hostMoE; of a layer's forward pass
+	moeSync, hostLayer, hostChunk, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
+	straggler                                                                    units.Ratio // of the pipeline, for each e-fold of GPUs
 }
 
 // caches hold what layouts share.
@@ -253,14 +253,20 @@ func (e *Evaluator) resolve() {
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	slower := p.ofHost(gpu)
 	host := func(name string) units.Seconds { return units.Seconds(slower * p.at(name)) }
-	operation := "host_operation." + engine
+	e.hostLayer = host("host_layer." + engine)
 	if e.blocking {
-		operation = "host_blocking"
+		e.hostLayer = host("host_blocking")
 	}
-	e.host = hostTimesOf(p, operation, slower)
+	e.hostBackward = units.Ratio(p.at("host_backward"))
+	if !e.runtime.Experts.LaunchedTogether {
+		e.hostExpert = host("host_expert")
+	}
 	e.hostChunk = host("host_chunk")
 	e.hostMicroBatch = host("host_micro_batch")
 	e.hostStep = host("host_step." + engine)
+	e.hostMoE = host("host_moe")
+	e.hostExchange = units.Ratio(p.at("host_moe_exchange"))
+	e.hostRouter, e.hostPreprocess = units.Ratio(p.at("host_moe_router")), units.Ratio(p.at("host_moe_preprocess"))
 	e.straggler = units.Ratio(p.at("straggler"))
 	if f := e.factors; f != nil {
 		e.straggler *= f[uncertainty.Straggler]

@@ -360,6 +360,51 @@ func (b *builder) exchanged(p *pass) (t units.Seconds) {
 // moduleIndex numbers single modules.
 func moduleIndex(m plan.Modules) int { return bits.TrailingZeros16(uint16(m)) }
 
+// host makes the layer at least as long as the host takes to launch it.
+func (b *builder) host(layer program.Layer) {
+	t := b.launches(layer)
+	b.launch = t
+	if b.e.blocking { // the host waits for every kernel before it launches the next
+		b.fwd[lineHost] += t
+		b.bwd[lineHost] += b.e.hostBackward.Of(t)
+		return
+	}
+	b.fwd[lineHost] += max(0, t-b.fwd.sum(), b.behindCounts())
+	b.bwd[lineHost] += max(0, b.e.hostBackward.Of(t)-b.bwd.sum())
+}
+
+// behindCounts is by how much the host launches what follows the router later than the
+// device runs it: the device is idle when the host has read the counts of tokens.
+func (b *builder) behindCounts() units.Seconds {
+	if b.experts == 0 || !b.counts() || b.x.Captures(plan.GraphMoE) {
+		return 0
+	}
+	launches := b.e.hostExchange.Of(b.e.hostMoE) + units.Seconds(b.experts)*b.e.hostExpert
+	return launches - b.fwd[lineExperts] - b.fwd[lineExpert]
+}
+
+// launches is the time in which the host launches what of the layer no CUDA graph
+// does: half of a dense layer's for each block, as measured of attention and MLP,
+// and what experts add.
+func (b *builder) launches(layer program.Layer) (t units.Seconds) {
+	for i := range layer {
+		if !b.x.Captures(layer[i].GraphModule()) {
+			t += b.e.hostLayer / 2
+		}
+	}
+	if b.experts == 0 || b.x.Captures(plan.GraphMoE) {
+		return t
+	}
+	eager := b.e.hostMoE
+	if b.x.Captures(plan.GraphMoERouter) {
+		eager -= b.e.hostRouter.Of(b.e.hostMoE)
+	}
+	if b.x.Captures(plan.GraphMoEPreprocess) {
+		eager -= b.e.hostPreprocess.Of(b.e.hostMoE)
+	}
+	return t + eager + units.Seconds(b.experts)*b.e.hostExpert
+}
+
 // embedding is the lookup and its gradient on the first stage.
 func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups, start *program.Block) pass {
 	b := e.start(l, x, g, true)

@@ -76,7 +76,7 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 	if o.Kind == program.GroupedLinear {
 		b.experts = p.Groups
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
-		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1), Together: b.e.runtime.Experts.LaunchedTogether || b.fusesExperts()}
+		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}
 		if b.fusesExperts() {
 			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
 		}

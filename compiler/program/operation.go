@@ -155,22 +155,6 @@ func (b *Block) GraphModule() string {
 	return ""
 }
 
-// Launches is how many operations of the block the host launches one by one: those of
-// the decoder's layers beside routed experts, without what runs in the kernel of
-// another, in a collective or in the backward pass alone.
-func (b *Block) Launches() (n int) {
-	for i := range b.Operations {
-		switch o := &b.Operations[i]; o.Kind {
-		case JoinGradients, SumGradients, Dropout, Scatter:
-		default:
-			if o.Component != Router && o.Component != Experts {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // Backward is the most that the backward pass adds to what is kept, in bytes, the
 // gradient of the residual stream included. Operations run backward one by one;
 // each frees what was kept for it and leaves the gradients of its weights.

@@ -333,7 +333,7 @@ type LowPrecision struct {
 // Calibration names what was measured of an engine.
 type Calibration struct {
 	// Time is its key in package estimate's data/parameters.json (ring_efficiency.*,
-	// host_operation.*, host_step.*) and among the engines of package uncertainty's data/prior.json.
+	// host_layer.*, host_step.*) and among the engines of package uncertainty's data/prior.json.
 	Time string
 	// Memory is its key in package memory's data/overheads.jsonl (slack/*,
 	// loss_slack/*, range_*/*, and context/* where it has one of its own).
