@@ -11,7 +11,7 @@ import (
 
 // hang is the watch over a run's reports; nil without slurm.hang_timeout.
 type hang struct {
-	Learns          bool // from the longest pause; Seconds is the least then
+	Pauses          int  // times the longest pause is a hang, and Seconds the least; 0 where Seconds is all
 	Seconds, Period int  // of silence that is a hang; between two looks
 	Chosen          bool // the ranks do not have all nodes of the allocation
 }
@@ -20,7 +20,7 @@ type hang struct {
 const (
 	hangLeast   = units.Seconds(600)
 	hangReports = 10 // as many times as the plan says that ranks report, at least
-	hangPauses  = 5  // as many times as the longest pause, as in hang.tmpl
+	hangPauses  = 5  // as many times as the longest pause
 )
 
 // watch reads slurm.hang_timeout. The least that "auto" waits follows from the
@@ -34,7 +34,7 @@ func watch(j *job.Job, p *plan.Plan) *hang {
 		if c := p.Run.Checkpoints; c != nil {
 			least = max(least, hangReports*c.SaveSeconds)
 		}
-		return &hang{Learns: true, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30, Chosen: j.Slurm.SpareNodes > 0}
+		return &hang{Pauses: hangPauses, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30, Chosen: j.Slurm.SpareNodes > 0}
 	case t.Time > 0:
 		return &hang{Seconds: int(t.Time), Period: max(1, min(30, int(t.Time)/4)), Chosen: j.Slurm.SpareNodes > 0}
 	}

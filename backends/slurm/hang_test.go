@@ -20,10 +20,10 @@ func TestHangTimeout(t *testing.T) {
 		validation *job.Validation
 		want       hang
 	}{
-		{job.Silence{Learned: true}, 3, 20, 10, nil, hang{Learns: true, Seconds: 600, Period: 30}},
-		{job.Silence{Learned: true}, 30, 20, 10, nil, hang{Learns: true, Seconds: 3000, Period: 30}},
-		{job.Silence{Learned: true}, 3, 90.25, 10, nil, hang{Learns: true, Seconds: 903, Period: 30}},
-		{job.Silence{Learned: true}, 3, 20, 10, &job.Validation{Interval: 100, Steps: 400}, hang{Learns: true, Seconds: 2000, Period: 30}}, // five times 400 s
+		{job.Silence{Learned: true}, 3, 20, 10, nil, hang{Pauses: 5, Seconds: 600, Period: 30}},
+		{job.Silence{Learned: true}, 30, 20, 10, nil, hang{Pauses: 5, Seconds: 3000, Period: 30}},
+		{job.Silence{Learned: true}, 3, 90.25, 10, nil, hang{Pauses: 5, Seconds: 903, Period: 30}},
+		{job.Silence{Learned: true}, 3, 20, 10, &job.Validation{Interval: 100, Steps: 400}, hang{Pauses: 5, Seconds: 2000, Period: 30}}, // five times 400 s
 		{job.Silence{Time: 1800}, 3, 90, 10, nil, hang{Seconds: 1800, Period: 30}},
 		{job.Silence{Time: 20}, 3, 90, 10, nil, hang{Seconds: 20, Period: 5}},
 	} {
