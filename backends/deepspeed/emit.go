@@ -10,7 +10,6 @@ import (
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
-	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -105,7 +104,7 @@ func (e *emitter) launch() slurm.Launch {
 		Setup:          setup(e.version.String()),
 		Program:        []render.Word{render.Shell(`"$NDC_DIR/train.py"`)},
 		Shown:          []int{0},
-		Notice:         e.plan.Time.StepSeconds + goodput.Evaluation(e.job, e.plan.Time.StepSeconds),
+		Notice:         e.plan.Time.StepSeconds,
 		CheckpointPath: e.job.Training.Checkpoint.Path,
 		LatestStep:     latestStep,
 		Steps:          e.job.Training.Steps,

@@ -4,7 +4,6 @@ import (
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
-	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -39,7 +38,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		Program:        []render.Word{render.Shell(`"$MEGATRON_PATH/` + v.script(&j.Model) + `"`)},
 		Arguments:      a.list,
 		Shown:          shown(&p.Layout),
-		Notice:         p.Time.StepSeconds + goodput.Evaluation(j, p.Time.StepSeconds),
+		Notice:         p.Time.StepSeconds,
 		CheckpointPath: j.Training.Checkpoint.Path,
 		LatestStep:     latestStep,
 		Steps:          a.steps(),

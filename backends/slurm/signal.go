@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -39,11 +40,11 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 	at := d.j.Sources.Range("slurm.signal")
 	switch {
 	case text == "auto":
-		lead := signalLead(p, l)
+		lead := signalLead(d.j, p, l)
 		text = fmt.Sprintf("TERM@%.0f", float64(lead))
 		if s.Time > 0 && lead >= s.Time {
 			d.diags.Error(IDTimeLimitTooShort, at, shortSummary,
-				fmt.Sprintf("A step, a save and the %.0f s by which Slurm may be early take %.0f s, and the limit is %.0f s. Ask for more time, or leave signal out.", float64(slurmEarly), float64(lead), float64(s.Time)))
+				fmt.Sprintf("A step, an evaluation where one is due, a save and the %.0f s by which Slurm may be early take %.0f s, and the limit is %.0f s. Ask for more time, or leave signal out.", float64(slurmEarly), float64(lead), float64(s.Time)))
 		}
 	case !signalSyntax.MatchString(text) || signalSeconds(text) > signalMost:
 		d.diags.Error(IDDirectiveValue, at, valueSummary,
@@ -56,9 +57,9 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 	case !signalHeard.MatchString(text):
 		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
 			fmt.Sprintf("Ranks save and end at SIGTERM. %q is another signal, or one for the batch script alone (B:). It ends them at once, and the job with them, unless a trap of setup or before_launch catches it: all since the last checkpoint is lost. Write \"auto\", or \"TERM@SECONDS\".", text))
-	case p.Run.Checkpoints != nil && signalSeconds(text) < signalLead(p, l)-slurmEarly:
+	case p.Run.Checkpoints != nil && signalSeconds(text) < signalLead(d.j, p, l)-slurmEarly:
 		d.diags.Warn(IDSignalNotHeard, at, "The signal comes too late",
-			fmt.Sprintf("Until the ranks hear %q and have saved, %.0f s pass, and %.0f s are left before the limit: the last checkpoint may not be whole, and all since the one before is lost. Write \"auto\", or more seconds.", text, float64(signalLead(p, l)-slurmEarly), float64(signalSeconds(text))))
+			fmt.Sprintf("Until the ranks hear %q and have saved, %.0f s pass, and %.0f s are left before the limit: the last checkpoint may not be whole, and all since the one before is lost. Write \"auto\", or more seconds.", text, float64(signalLead(d.j, p, l)-slurmEarly), float64(signalSeconds(text))))
 	}
 	if l.CheckpointPath == "" {
 		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
@@ -84,9 +85,10 @@ func warnedBySlurm(j *job.Job, l Launch) bool {
 }
 
 // signalLead is how long before the limit the ranks have to be warned: until
-// they look, until a checkpoint is saved, and what Slurm may be early.
-func signalLead(p *plan.Plan, l Launch) units.Seconds {
-	lead := l.Notice + slurmEarly
+// they look, which they do not while they evaluate, until a checkpoint is saved,
+// and what Slurm may be early.
+func signalLead(j *job.Job, p *plan.Plan, l Launch) units.Seconds {
+	lead := l.Notice + goodput.Evaluation(j, p.Time.StepSeconds) + slurmEarly
 	if c := p.Run.Checkpoints; c != nil {
 		lead += c.SaveSeconds
 	}

@@ -42,7 +42,7 @@ type Launch struct {
 	// in that folder may be anybody's: the function computes with nothing that
 	// the scripts' function number did not accept.
 	LatestStep string
-	// Notice is how long the ranks take at most to answer SIGTERM, by the plan.
+	// Notice is how long the ranks take at most to answer SIGTERM while they train, by the plan.
 	Notice units.Seconds
 	// Steps is the number of optimizer steps after which the run is done.
 	Steps int

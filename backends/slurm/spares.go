@@ -51,7 +51,7 @@ func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
 		v.Speed, v.SpeedSeconds = true, speedLimit(j)
 	}
 	if warnedBySlurm(j, l) {
-		v.LastStart = max(1, int(s.Time-signalLead(p, l)))
+		v.LastStart = max(1, int(s.Time-signalLead(j, p, l)))
 	}
 	return v
 }

@@ -98,7 +98,7 @@ func (b *build) slurmLaunch() slurm.Launch {
 			`# When the allocation ends, for checkpoints before the time limit.`,
 			b.endTime(),
 		},
-		Program: run.program, Arguments: run.arguments, Shown: b.shown(), Notice: b.p.Time.StepSeconds*units.Seconds(b.checkEvery()) + goodput.Evaluation(b.j, b.p.Time.StepSeconds),
+		Program: run.program, Arguments: run.arguments, Shown: b.shown(), Notice: b.p.Time.StepSeconds * units.Seconds(b.checkEvery()),
 		CheckpointPath: b.j.Training.Checkpoint.Path, LatestStep: latestStep,
 		Steps: b.j.Training.Steps,
 	}
