@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,10 +139,10 @@ func TestWindow(t *testing.T) {
 		j.Training.Steps = 1000
 		p := planFor(t, j, func(l *plan.Layout) { l.ZeroStage = 1 })
 		p.Time.StepSeconds = 10
-		for _, f := range emit(t, j, p) {
-			if want := fmt.Sprintf("\"window_seconds\": %g,", c.want); f.Path == "run.json" && !strings.Contains(string(f.Content), want) {
-				t.Errorf("%+v lacks %s", c.validation, want)
-			}
+		files := emit(t, j, p)
+		run := slices.IndexFunc(files, func(f backends.Artifact) bool { return f.Path == "run.json" })
+		if want := fmt.Sprintf("\"window_seconds\": %g,", c.want); run < 0 || !strings.Contains(string(files[run].Content), want) {
+			t.Errorf("%+v lacks %s", c.validation, want)
 		}
 	}
 }
