@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -117,14 +118,14 @@ func (w *warner) unreached() {
 	}
 }
 
-// validation compares an evaluation with the steps before it: a batch forward
-// is a third of a step.
+// validation compares an evaluation with the steps before it.
 func (w *warner) validation() {
 	v := w.job.Training.Data.Validation
-	if v == nil || v.Interval > w.job.Training.Steps {
+	if v == nil {
 		return
 	}
-	if longer := 100 * v.Steps / (3 * v.Interval); longer >= mostValidation {
+	steps := float64(goodput.Evaluation(w.job, 1))
+	if longer := int(100 * steps / float64(v.Interval)); longer >= mostValidation {
 		w.warn(CostlyValidation, "training.data.validation.steps", "Every %s %s are evaluated, each about a third of a step: the run takes %d %% longer for it, and no prediction counts that. Evaluate fewer batches, or less often.", units.Count(v.Interval, "step"), units.Count(v.Steps, "batch"), longer)
 	}
 }

@@ -82,8 +82,9 @@ func Window(j *job.Job) units.Seconds {
 	return limit - margin
 }
 
-// Evaluation is about how long one validation takes: its batches run forward alone, each
-// a third of a step. 0 where none is due.
+// Evaluation is about how long one validation takes. Its batches run forward alone, each a
+// third of a step: the backward pass has twice the forward's operations (Narayanan et al.
+// 2021, arXiv:2104.04473, appendix). 0 where none is due.
 func Evaluation(j *job.Job, step units.Seconds) units.Seconds {
 	v := j.Training.Data.Validation
 	if v == nil || v.Interval > j.Training.Steps {
