@@ -46,8 +46,10 @@ import (
 // Where no mesh that is left may meet the limit on the step and nothing is feasible, nothing will
 // be: what is then slower than the nearest is left out (searcher.settle).
 //
-// Only the second and third are used when the objective is memory, where a layout
-// that needs more than the worst one kept is not timed; and of the last two none under a limit on the exposed share, which more recompute makes smaller.
+// Only the second and third are used when the objective is memory, where a layout that needs
+// more than the worst one kept is not timed, nor asked for its options unless variants are open:
+// what an option asks for may save more than it takes. Of the last two none is used under a limit
+// on the exposed share, which more recompute makes smaller.
 type fits struct {
 	none, selective, block bool
 }
