@@ -276,7 +276,7 @@ func checkPrecision(v *version, j *job.Job, diags *diag.List) {
 		precisionError(j, diags, fmt.Sprintf("%s is missing in %s. %s", t.Precision, v.name, capability.Alternatives(f)))
 	}
 	if f := capability.Of("training.fp8.recipe", t.FP8.Recipe); t.Precision == "fp8" && t.FP8.Recipe != "" && !v.has(f) {
-		recipeError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s The nearest here is tensorwise.", t.FP8.Recipe, v.name, capability.Alternatives(f)))
+		recipeError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s The nearest here is tensorwise; in the backend's training block others keep theirs.", t.FP8.Recipe, v.name, capability.Alternatives(f)))
 	}
 	has := j.Cluster.GPU.Generation()
 	switch known := j.Cluster.GPU.ComputeCapability != ""; {

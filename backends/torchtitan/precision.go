@@ -50,7 +50,7 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 		if !j.Sources.IsSet("training.fp8.recipe") {
 			at = "precision"
 		}
-		refuse(at, fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = %q }. %s", v.name, r, units.List(p.recipes, "and"), p.recipes[0], capability.Alternatives(capability.Of("training.fp8.recipe", r))))
+		refuse(at, fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = %q }, in the backend's training block if others are to keep theirs. %s", v.name, r, units.List(p.recipes, "and"), p.recipes[0], capability.Alternatives(capability.Of("training.fp8.recipe", r))))
 	}
 	if t.FP8.ParameterGather && (!p.gathers || t.FP8.Recipe == rowwise) {
 		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to precision \"fp8\" with tensorwise scaling. "+capability.Alternatives("training.fp8.parameter_gather"))

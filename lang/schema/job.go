@@ -32,11 +32,22 @@ var backendBlock = Block{
 		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
 	},
 	Blocks: []Block{containerBlock, executionBlock, constraintsBlock,
-		{Name: "training", Effect: Convergence, Doc: "What this backend reads, where it saves, and what it says of itself.", Arguments: []Argument{rerunMode}, Blocks: []Block{dataBlock, checkpointBlock, loggingBlock}},
+		{Name: "training", Effect: Convergence, Doc: "What this backend scales 8 bits by, what it reads, where it saves, and what it says of itself.", Arguments: []Argument{rerunMode}, Blocks: []Block{fp8Block, dataBlock, checkpointBlock, loggingBlock}},
 		slurmBlock},
 }
 
 var rerunMode = Argument{Name: "rerun_mode", Type: String, Effect: Execution, Enum: []string{"validate_results", "disabled"}, DefaultDoc: "the framework's; `validate_results` with megatron", Doc: "What happens where a loss is not finite: the step is computed again, to tell a broken GPU from a broken job, or nothing."}
+
+var fp8Block = Block{
+	Name: "fp8",
+	Doc:  "Recipe of 8-bit and 4-bit training.",
+	Arguments: []Argument{
+		{Name: "recipe", Type: String, Enum: []string{"delayed", "tensorwise", "rowwise", "blockwise"}, DefaultDoc: "`tensorwise` with precision fp8, which torchtitan 0.3.0 refuses (it has `rowwise`, which megatron refuses: a backend can have its own); mxfp8 and nvfp4 have their own", Doc: "How scales are chosen."},
+		{Name: "parameter_gather", Type: Bool, Default: "false", Doc: "Gather parameters in 8 bits."},
+		{Name: "bf16_first_layers", Type: Count, Default: "0", Doc: "Leading layers that stay in bf16."},
+		{Name: "bf16_last_layers", Type: Count, Default: "0", Doc: "Final layers that stay in bf16."},
+	},
+}
 
 var trainingBlock = Block{
 	Name: "training", Required: true, Effect: Convergence,
@@ -50,16 +61,7 @@ var trainingBlock = Block{
 		rerunMode,
 	},
 	Blocks: []Block{
-		{
-			Name: "fp8",
-			Doc:  "Recipe of 8-bit and 4-bit training.",
-			Arguments: []Argument{
-				{Name: "recipe", Type: String, Enum: []string{"delayed", "tensorwise", "rowwise", "blockwise"}, DefaultDoc: "`tensorwise` with precision fp8, which torchtitan 0.3.0 refuses (it has `rowwise`); mxfp8 and nvfp4 have their own", Doc: "How scales are chosen."},
-				{Name: "parameter_gather", Type: Bool, Default: "false", Doc: "Gather parameters in 8 bits."},
-				{Name: "bf16_first_layers", Type: Count, Default: "0", Doc: "Leading layers that stay in bf16."},
-				{Name: "bf16_last_layers", Type: Count, Default: "0", Doc: "Final layers that stay in bf16."},
-			},
-		},
+		fp8Block,
 		{
 			Name: "batch_ramp",
 			Doc:  "Grows the batch from a smaller one.",
